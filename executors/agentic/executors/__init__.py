@@ -54,5 +54,5 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Every command and every TAB imports this package; with the database it would take half a second more.
+    # Every command and TAB completion imports this package; the database would add half a second.
     return loaded(__name__, _HOMES, name)

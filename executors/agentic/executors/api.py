@@ -1,4 +1,4 @@
-"""Platform executors whose platform is an API: a graph over a fetcher of the project."""
+"""Platform executors for APIs: a graph over the project's fetcher."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NoReturn
 from agentic.core.http.failures import Verdict, failure_of
 from agentic.executors.base import AgentWork, BaseAgentExecutor
 
-if TYPE_CHECKING:  # sqlalchemy is loaded when something is run, not when a class is defined
+if TYPE_CHECKING:  # sqlalchemy is loaded when an agent runs, not when a class is defined
     from agentic.core.http import ApiSettings
     from agentic.executors.project_http import ProjectHttp
     from agentic.mappers import Database
 
 
 class ApiAgentExecutor(BaseAgentExecutor):
-    """Runs an agent that asks an API; a platform says with which settings, and which graph does it."""
+    """Runs an agent that calls an API; a platform defines its settings and its graph."""
 
     @abstractmethod
     def settings(self) -> ApiSettings:
@@ -23,18 +23,18 @@ class ApiAgentExecutor(BaseAgentExecutor):
 
     @abstractmethod
     def graph(self, http: ProjectHttp) -> AgentWork:
-        """Return the graph that does the agent's work; what ``http`` has open is closed for it."""
+        """Return the graph that does the agent's work; ``http`` is closed for it."""
 
     def account(self) -> str:
-        """Return who asks, where the API counts by account; by default it counts by host."""
+        """Return the account, if the API counts requests by account; by default it counts by host."""
         return ""
 
     def verdict(self) -> Verdict:
-        """Return what tells failures from answers; by default the rules for any site."""
+        """Return the rules that separate failures from responses; by default the general ones."""
         return failure_of
 
-    def resource_of(self, url: str) -> str:  # noqa: ARG002 - for those who override it
-        """Return which part of the API a URL is of, where it keeps a limit for each; by default none."""
+    def resource_of(self, url: str) -> str:  # noqa: ARG002 - for overrides
+        """Return a URL's part of the API, if each part has its own limit; by default none."""
         return ""
 
     def work(self, database: Database) -> AgentWork:
@@ -56,5 +56,5 @@ class ApiAgentExecutor(BaseAgentExecutor):
         return replace(self.graph(http), close=http.aclose)
 
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
-        """Never called, as :meth:`work` gives a graph."""
+        """Never called, because :meth:`work` returns a graph."""
         raise NotImplementedError

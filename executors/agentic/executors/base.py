@@ -1,4 +1,4 @@
-"""The template every platform executor fills in."""
+"""The base class of all platform executors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.types import ExecutionId
 from agentic.executors.errors import AgentConfigError, ExecutionError, SessionClosedError
 
-if TYPE_CHECKING:  # sqlalchemy and the engine are loaded when something is run, not when a class is defined
+if TYPE_CHECKING:  # sqlalchemy and the engine are loaded when an agent runs, not when a class is defined
     from pydantic_core import ErrorDetails
     from sqlalchemy.orm import Session
 
@@ -32,9 +32,9 @@ class AgentWork:
 
     Attributes:
         workflow: The graph.
-        message_of: Makes its input of what ``create_initial_state`` returned.
-        results_of: Makes what ``save_results`` gets of the graph's output; may be left out if that is a dict.
-        close: Closes what the graph has opened in this process.
+        message_of: Makes its input from the result of ``create_initial_state``.
+        results_of: Makes the input of ``save_results`` from the graph's output; optional for a dict.
+        close: Closes all that the graph has opened in this process.
     """
 
     workflow: Workflow
@@ -46,12 +46,11 @@ class AgentWork:
 class BaseAgentExecutor(ABC):
     """Runs the agents of one platform.
 
-    A template method in three steps: ``validate`` and ``create_initial_state``; ``execute_agent``, and
-    ``cleanup`` after it whatever happens; ``save_results``. Each step has an object of its own, maybe in
-    another process, and is done again when a worker dies in it: what one gives to the next is its return
-    value. The first and the last are called off the event loop with :attr:`db_session` open.
-    ``save_results`` works in the transaction that also records the end of the execution: both are kept, or
-    neither.
+    A template method in three steps: ``validate`` and ``create_initial_state``; ``execute_agent``, always
+    followed by ``cleanup``; ``save_results``. Each step has its own object, maybe in another process, and is
+    repeated when a worker dies in it: steps pass only return values. The first and the last are called off
+    the event loop with :attr:`db_session` open. ``save_results`` works in the transaction that also records
+    the end of the execution: both are kept, or neither.
 
     Attributes:
         agent: The agent, with its project; its columns are loaded.
@@ -95,38 +94,38 @@ class BaseAgentExecutor(ABC):
 
     @property
     def route(self) -> str:
-        """What the agent's work is routed by, below ``agentic.run_agent.``: its platform."""
+        """The route of the agent's work, below ``agentic.run_agent.``: its platform."""
         return self.agent.agent_platform
 
     @property
     def counts(self) -> SaveCounts:
-        """What storing came to, in rows; override it where rows are not stored by ``mapper``."""
+        """The counts of stored rows; override it if ``mapper`` does not store them."""
         from agentic.core.types import SaveCounts
 
         return self.mapper.counts if self.mapper is not None else SaveCounts()
 
     @property
     def failed_count(self) -> int:
-        """Parts of the work that failed and gave no row: pages, items, steps."""
+        """Parts of the work that failed without a row: pages, items, steps."""
         return 0
 
     @property
     def judgement(self) -> Judgement:
-        """What the stored results are worth; by default, failed if all rows were rejected."""
+        """The verdict on the stored results; by default, failed if all rows were rejected."""
         from agentic.core.pipeline import judge_rows
 
         return judge_rows(self.counts, self.warnings)
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What was wrong with parts of the results, a sentence each."""
+        """Faults in parts of the results, a sentence each."""
         return self.mapper.warnings if self.mapper is not None else ()
 
     def read_config(self, model: type[ModelT]) -> ModelT:
         """Return the agent's config as ``model``.
 
         Raises:
-            AgentConfigError: It does not fit. Keys are named, values are not.
+            AgentConfigError: It is invalid. The message has keys, but never values.
         """
         try:
             return model.model_validate(self.agent.config)
@@ -134,7 +133,7 @@ class BaseAgentExecutor(ABC):
             raise self._misconfigured(*map(_describe, exc.errors(include_input=False))) from None
 
     def validate(self) -> None:
-        """Check the agent before anything is done; extend it with ``super().validate()`` first.
+        """Check the agent before all work; extend it with ``super().validate()`` first.
 
         Raises:
             AgentConfigError: The config does not fit the platform's settings model, or the agent has one
@@ -148,9 +147,9 @@ class BaseAgentExecutor(ABC):
             raise self._misconfigured(f"this platform takes no config, but the agent has {keys}")
 
     def create_initial_state(self) -> dict[str, object]:
-        """Return what ``execute_agent`` starts from: by default name, goals and config, secrets masked.
+        """Return the input of ``execute_agent``: by default name, goals and config, secrets masked.
 
-        It travels as a message of the graph, so put no secret in: read those with :meth:`read_config`.
+        It is a message of the graph, so never put secrets in: read them with :meth:`read_config`.
         """
         model = get_registry().platform(self.agent.agent_platform).settings
         config = self.read_config(model).model_dump(mode="json") if model is not None else {}
@@ -158,7 +157,7 @@ class BaseAgentExecutor(ABC):
 
     @abstractmethod
     async def execute_agent(self, state: dict[str, object]) -> dict[str, object]:
-        """Do the work and return its results, JSON-able as far as they are to be stored.
+        """Do the work and return its results, JSON-able where they are stored.
 
         Raise to fail, or return ``{"error": "what went wrong"}``: both fail the activation, and nothing
         is stored but the error.
@@ -171,18 +170,18 @@ class BaseAgentExecutor(ABC):
         """
         return self.result_mapper().save_results(results)
 
-    def work(self, database: Database) -> AgentWork | None:  # noqa: ARG002 - for those who override it
-        """Return a graph that does the agent's work in place of ``execute_agent``; None where that does it.
+    def work(self, database: Database) -> AgentWork | None:  # noqa: ARG002 - for overrides
+        """Return a graph that does the agent's work in place of ``execute_agent``; None to use that.
 
-        Each of its steps is done by any worker, and what was done is not done again when one dies. It is made
-        for the agent, not for an execution: ``execution_id`` is empty here. ``save_results`` gets the one
-        output of the graph.
+        Any worker can do each of its steps, and finished steps are not repeated when a worker dies. It is
+        made for the agent, not for an execution: ``execution_id`` is empty here. ``save_results`` gets the
+        one output of the graph.
 
         Args:
-            database: Of the executions.
+            database: The database of the executions.
 
         Raises:
-            AgentConfigError: The config does not fit.
+            AgentConfigError: The config is invalid.
         """
         return None
 
@@ -192,14 +191,14 @@ class BaseAgentExecutor(ABC):
     async def run_workflow(self, workflow: Workflow, message: object) -> RunResult:
         """Run a graph as a child of this run; its events appear under the path ``execute/...``.
 
-        It is run in memory: done again from its start when a worker dies meanwhile.
+        It runs in memory: if a worker dies meanwhile, it starts again.
 
         Args:
             workflow: Any graph.
             message: Given to its start executors.
 
         Raises:
-            Exception: What failed it.
+            Exception: The graph failed with it.
         """
         return await self.context.run_workflow(workflow, message, is_kept=False)
 
@@ -214,7 +213,7 @@ class BaseAgentExecutor(ABC):
 
     @contextmanager
     def attached(self, agent: AgentModel, session: Session) -> Iterator[None]:
-        """Lend the executor a session, and the agent as that session knows it; called by the runner."""
+        """Give the executor a session, and the agent of that session; called by the runner."""
         self.agent, self._session = agent, session
         try:
             yield
@@ -223,7 +222,7 @@ class BaseAgentExecutor(ABC):
 
     @contextmanager
     def working(self, context: WorkflowContext) -> Iterator[None]:
-        """Lend the executor the context of its node; called by the runner."""
+        """Give the executor the context of its node; called by the runner."""
         self._context = context
         try:
             yield

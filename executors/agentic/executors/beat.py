@@ -44,17 +44,17 @@ class LedgerScheduler(Scheduler):
 
     @property
     def info(self) -> str:
-        """What the banner of beat says of it."""
+        """Its line in the banner of beat."""
         return f"    . database -> {self._database.url}"
 
     def setup_schedule(self) -> None:
-        """Set structlog up as beat's own log is, and read ``beat_schedule``."""
+        """Set up structlog like beat's own log, and read ``beat_schedule``."""
         level = logging.getLevelName(logging.getLogger().getEffectiveLevel())
         configure_logging(level, load_settings().log_format)
         super().setup_schedule()
 
     def tick(self, *_: object, **__: object) -> float:
-        """Fire what is due; return the seconds until the next look."""
+        """Fire due schedules; return the seconds until the next look."""
         return min(super().tick(), self._look())
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ class LedgerScheduler(Scheduler):
         try:
             self._require_tables()
             wait = self._timekeeper.tick()
-        except Exception as exc:  # beat goes on, whatever is wrong with the database
+        except Exception as exc:  # beat continues after any error of the database
             self._tell_lost(exc)
             return longest
         self._tell_found()

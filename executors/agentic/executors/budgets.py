@@ -1,4 +1,4 @@
-"""Where the turns of hosts are kept, so that all workers together ask a host no more often than one may."""
+"""The shared budget of hosts, so that all workers together keep to the limit of a single one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = get_logger(__name__)
 def shared_budget(settings: Settings) -> HostBudget:
     """Return the budget that all workers share: at its own URL, else at the broker's.
 
-    Without either being a Redis or Valkey server it is this process's own, which is told once.
+    If neither is a Redis or Valkey server, it is this process's own, which is logged once.
     """
     url = settings.budget or broker_in_use(settings)
     if url and not is_shareable(url):
@@ -25,13 +25,13 @@ def shared_budget(settings: Settings) -> HostBudget:
 
 
 def own_turns(budget: HostBudget, project_id: str, policy: HttpPolicy, account: str) -> HostBudget:
-    """Return the turns of a project: its own where a service or a proxy decides, else those of all.
+    """Return the turns of a project: its own where a service or a proxy decides, else the shared ones.
 
     Args:
-        budget: All workers share it.
-        project_id: Who asks.
-        policy: May lead through a proxy.
-        account: Who asks, where a service counts by account; else "".
+        budget: The budget that all workers share.
+        project_id: The project that sends requests.
+        policy: May name a proxy.
+        account: The account, where a service counts by account; else "".
     """
     if account:
         return AccountBudget(budget, f"{project_id}/{account}")

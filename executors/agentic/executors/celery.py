@@ -12,14 +12,14 @@ from agentic.executors.workers.config import celery_settings
 
 
 class ShownAMQP(AMQP):
-    """Tells of a sent task under the name that its worker tells of it.
+    """Reports a sent task under the same name as its worker.
 
     Celery's ``task-sent`` has the name of the task itself. It may reach Flower after the task has ended, and
-    would then take the name that was shown.
+    would then replace the shown name.
     """
 
     def as_task_v2(self, *args: Any, **options: Any) -> task_message:  # noqa: ANN401 - as Celery has them
-        """Return the message of a task as Celery makes it, and the event of it with its shown name."""
+        """Return the message of a task from Celery, and its event with the shown name."""
         message = super().as_task_v2(*args, **options)
         shown = message.headers["shadow"]
         if message.sent_event is not None and shown:
@@ -28,7 +28,7 @@ class ShownAMQP(AMQP):
 
 
 def make_app(settings: Settings) -> Celery:
-    """Return a Celery app for the broker of ``settings``, configured as :func:`celery_settings` says."""
+    """Return a Celery app for the broker of ``settings``, configured by :func:`celery_settings`."""
     made = Celery("agentic", set_as_current=False, amqp=ShownAMQP)
     made.config_from_object(celery_settings(settings))
     return made

@@ -1,16 +1,16 @@
-"""What can go wrong when an agent is run.
+"""Errors of running an agent.
 
 ExecutionError
-  AgentNotRunnableError                    an agent cannot be run as it is
+  AgentNotRunnableError                    an agent cannot run in its current state
     AgentConfigError (ValueError)          its config or goals cannot be used
     AgentGraphError                        its platform failed to make its graph
   AgentFailedError                         its executor raised, or returned {"error": ...}
-  SourceRefusedError                       a site or an API will say the same to another try
-  NothingReadError                         not one of the things to read could be read
+  SourceRefusedError                       a site or an API would refuse another try, too
+  NothingReadError                         nothing could be read
   ResultsRefusedError                      its mapper would not store the results
-  SessionClosedError                       a database session was asked for while none may be open
-  ExecutionNotRunnableError                the execution may not be run (again) as it stands
-  ExecutionFailedError                     what a failed execution looks like to Celery and Flower
+  SessionClosedError                       a database session was used while none may be open
+  ExecutionNotRunnableError                the execution may not run (again) in its state
+  ExecutionFailedError                     a failed execution, for Celery and Flower
   BrokerUnavailableError (ConnectionError) the Celery broker is not configured or cannot be reached
 """
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from agentic.core.http import FetchError
 
 _TRANSIENT = frozenset({"timeout", "dns", "connect", "rate_limited"})
-"""Failure classes of fetches and actors that may be temporary, besides answers of 5xx."""
+"""Failure classes of fetches and actors that may be temporary, besides 5xx responses."""
 
 
 class ExecutionError(AgenticError):
-    """Something about running an agent."""
+    """Base of the errors of running an agent."""
 
 
 class AgentNotRunnableError(ExecutionError):
-    """An agent cannot be run as it is; its executions fail before they begin."""
+    """An agent cannot run in its current state; its executions fail before they begin."""
 
 
 class AgentGraphError(AgentNotRunnableError):
@@ -48,7 +48,7 @@ class AgentGraphError(AgentNotRunnableError):
 
 
 class AgentConfigError(AgentNotRunnableError, ValueError):
-    """An agent cannot be run as it is configured; ``faults`` holds every reason, never a value."""
+    """An agent's config cannot be used; ``faults`` holds every reason, never a value."""
 
     def __init__(self, agent_name: str, platform: str, faults: Sequence[str]) -> None:
         super().__init__(
@@ -61,11 +61,11 @@ class AgentConfigError(AgentNotRunnableError, ValueError):
 
 
 class AgentFailedError(ExecutionError):
-    """The platform executor of an agent failed; the message is its own, cleaned of secrets.
+    """The platform executor of an agent failed; the message is its own, without secrets.
 
     Attributes:
-        is_retriable: Whether it may well work a little later: a server was away, or too busy.
-        retry_after_s: After how many seconds, where a server said so.
+        is_retriable: Whether a later try may succeed: a server was unavailable, or too busy.
+        retry_after_s: Seconds until then, if a server named them.
     """
 
     def __init__(self, message: str, cause: Exception | None = None) -> None:
@@ -75,7 +75,7 @@ class AgentFailedError(ExecutionError):
 
 
 def may_pass(error: Exception) -> bool:
-    """Tell whether what failed may well work a little later: a server was away, or too busy."""
+    """Whether a later try may succeed: a server was unavailable, or too busy."""
     known = getattr(error, "failure_class", None)
     if isinstance(known, str):
         return known in _TRANSIENT or known.startswith("http_5")
@@ -83,13 +83,13 @@ def may_pass(error: Exception) -> bool:
 
 
 class SourceRefusedError(ExecutionError):
-    """A site or an API will say the same to another try, or wants a longer wait than the agent allows.
+    """A site or an API would refuse another try, too, or wants a longer wait than the agent allows.
 
     Attributes:
-        refusal: What it said.
-        failure_class: The word for that: ``http_404``, ``rate_limited``.
-        status: Of the answer.
-        retry_after_s: The wait, if it is one.
+        refusal: Its message.
+        failure_class: Its class: ``http_404``, ``rate_limited``.
+        status: Status of the response.
+        retry_after_s: The wait in seconds, if there is one.
     """
 
     is_retriable = False
@@ -103,15 +103,15 @@ class SourceRefusedError(ExecutionError):
 
 
 def refusal_of(failure: FetchError, max_wait_s: float = inf) -> SourceRefusedError | None:
-    """Return what to raise in place of a failure that another try will not mend; None if one may.
+    """Return the error to raise for a failure that another try cannot fix; None if it may.
 
     See :func:`agentic.executors.retrying.refusing`.
 
     Args:
-        failure: Of a request to a site or an API.
-        max_wait_s: Longest wait that its limit may ask for.
+        failure: Failure of a request to a site or an API.
+        max_wait_s: Longest accepted wait for its limit.
     """
-    # An answer that breaks off in the middle passes, too.
+    # A response that breaks off in the middle may succeed later, too.
     if not may_pass(failure) and failure.failure_class != "decode":
         return SourceRefusedError(failure)
     if (failure.retry_after_s or 0) > max_wait_s:
@@ -120,11 +120,11 @@ def refusal_of(failure: FetchError, max_wait_s: float = inf) -> SourceRefusedErr
 
 
 class NothingReadError(ExecutionError):
-    """Not one of the things to read could be read.
+    """Nothing could be read.
 
     Attributes:
-        count: Of the things.
-        noun: What they are called, in the plural; "" where there is no word for all of them.
+        count: Number of things to read.
+        noun: Their name in the plural; "" if there is no common word.
     """
 
     def __init__(self, count: int, first_reason: str, noun: str = "") -> None:
@@ -136,7 +136,7 @@ class NothingReadError(ExecutionError):
 
 
 class ResultsRefusedError(ExecutionError):
-    """The results of an agent were not stored; nothing of them was."""
+    """The results of an agent were refused; none were stored."""
 
     def __init__(self, agent_name: str, warnings: Sequence[str]) -> None:
         reasons = "; ".join(warnings) or "its mapper returned False without a reason"
@@ -146,7 +146,7 @@ class ResultsRefusedError(ExecutionError):
 
 
 class SessionClosedError(ExecutionError):
-    """A platform executor asked for its database session while it works."""
+    """A platform executor used its database session while it works."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -156,7 +156,7 @@ class SessionClosedError(ExecutionError):
 
 
 class ExecutionNotRunnableError(ExecutionError):
-    """An execution may not be run as it stands."""
+    """An execution may not run in its current state."""
 
     def __init__(self, execution_id: str, reason: str) -> None:
         super().__init__(f"execution {execution_id!r} cannot run now: {reason}")

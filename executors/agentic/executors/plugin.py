@@ -1,4 +1,4 @@
-"""What this room adds to the command line and to ``agentic doctor``."""
+"""The commands and checks that this package adds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def agentic_commands(app: typer.Typer) -> None:
-    """Add the commands around projects, agents, executions, runs and schedules, and what replays runs."""
+    """Add the commands for projects, agents, executions, runs, schedules and replays."""
     from agentic.core.cli.replay.sources import add_source
     from agentic.executors.commands.agents import agents
     from agentic.executors.commands.audit import audit
@@ -66,7 +66,7 @@ def agentic_commands(app: typer.Typer) -> None:
 
 @hookimpl
 def agentic_doctor() -> Iterable[Finding]:
-    """Tell what is wrong around workers: this machine, the database, the broker, who listens."""
+    """Report faults around workers: this machine, the database, the broker, running workers."""
     from agentic.core.hooks import warning
     from agentic.core.settings import load_settings
     from agentic.executors.workers.celery_config import (

@@ -1,4 +1,4 @@
-"""HTTP for the agents of a project: turns that all workers share, answers and secrets out of its tables."""
+"""HTTP for a project's agents: turns shared by all workers, stored responses and secrets."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 class ProjectHttp:
-    """A fetcher of one project, and what it is made of.
+    """A fetcher of one project, and its parts.
 
     Attributes:
-        keys: What secrets are encrypted with.
-        secrets: Of the project.
+        keys: The encryption keys of the secrets.
+        secrets: The project's secrets.
         fetcher: Keeps to the limits of hosts together with all workers that share the budget.
 
     Args:
-        database: Has what the project keeps.
+        database: Holds the project's data.
         project_id: Owns it.
         policy: Manners and limits of requests.
-        settings: Of this process.
+        settings: The settings of this process.
         account: Who asks, where a service counts by account: a name that is no secret. Without one, limits
             are those of the host.
-        verdict: Tells which answers are failures.
-        resource_of: Which part of a host a URL is of, where the host keeps a limit for each.
+        verdict: Decides which responses are failures.
+        resource_of: Returns a URL's part of the host, where each part has its own limit.
     """
 
-    def __init__(  # noqa: PLR0913 - who asks, and by which rules
+    def __init__(  # noqa: PLR0913 - the client, and its rules
         self,
         database: Database,
         project_id: str,
@@ -61,6 +61,6 @@ class ProjectHttp:
         )
 
     async def aclose(self) -> None:
-        """Close what is open."""
+        """Close all open resources."""
         await self._transport.aclose()
         await self._budget.aclose()

@@ -1,4 +1,4 @@
-"""How a node that asks a site or an API tries again: what may pass again and again, a refusal never."""
+"""Retries for a node that calls a site or an API: temporary failures are retried, refusals never."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ FIRST_DELAY_S = 1.0
 
 
 def ask_again(max_wait_s: float, *, most: int = TRIES, backoff: float = 3.0) -> RetryPolicy:
-    """Return the policy of a node that asks; while it waits, no worker does.
+    """Return the retry policy of such a node; its waits occupy no worker.
 
     Args:
-        max_wait_s: Longest wait that a limit may ask for.
-        most: Tries in all, the first one included.
+        max_wait_s: Longest accepted wait for a limit.
+        most: Tries in all, including the first.
         backoff: Factor from one delay to the next.
     """
     return RetryPolicy(
@@ -32,7 +32,7 @@ def ask_again(max_wait_s: float, *, most: int = TRIES, backoff: float = 3.0) -> 
 
 @contextmanager
 def refusing(max_wait_s: float) -> Iterator[None]:
-    """Raise a refusal in place of a failure that another try will not mend.
+    """Raise a refusal for a failure that another try cannot fix.
 
     ::
 
@@ -43,7 +43,7 @@ def refusing(max_wait_s: float) -> Iterator[None]:
         max_wait_s: Longest wait that a limit may ask for.
 
     Raises:
-        FetchError: It may well work a little later.
+        FetchError: A later try may succeed.
         SourceRefusedError: It will not.
     """
     try:

@@ -30,10 +30,10 @@ from agentic.migrations import require_current
 
 
 class RunHandle:
-    """A durable run that was accepted.
+    """An accepted durable run.
 
     Args:
-        client: Of this process.
+        client: The client of this process.
         handle: The run.
     """
 
@@ -47,7 +47,7 @@ class RunHandle:
         return self._handle.run_id
 
     def status(self) -> RunStatus:
-        """Return where the run stands.
+        """Return the run's status.
 
         Raises:
             UnknownRunError: There is no such run.
@@ -55,18 +55,18 @@ class RunHandle:
         return self._client.loop.run(self._handle.status())
 
     def result(self, timeout_s: float | None = None) -> RunResult:
-        """Wait until the run has ended, or waits for answers, and return what it came to.
+        """Wait until the run has ended, or waits for answers, and return its result.
 
-        A failed run gives a result, too: its ``error`` says what failed it.
+        A failed run has a result, too: its ``error`` says why.
 
         Raises:
             UnknownRunError: There is no such run.
-            TimeoutError: It goes on still.
+            TimeoutError: The run is still active.
         """
         return self._client.loop.run(self._handle.result(timeout_s))
 
     def events(self, after: int = 0) -> list[WorkflowEvent]:
-        """Return the durable events of the run above a sequence, in order."""
+        """Return the run's durable events after a sequence number, in order."""
         return self._client.loop.run(self._handle.events(after))
 
     def answer(self, responses: Mapping[str, object], *, answered_by: str = "") -> None:
@@ -74,15 +74,15 @@ class RunHandle:
 
         Raises:
             RunEndedError: It has completed.
-            CancelledRunError: It is cancelled, or to be; :meth:`resume` lets it go on.
+            CancelledRunError: It is cancelled, or will be; :meth:`resume` continues it.
             LateAnswerError: The request has expired by the clock of the database.
-            UnknownRequestError: An answer is to no open request; nothing is changed.
-            AnswerError: An answer is of another type than was asked for; nothing is changed.
+            UnknownRequestError: An answer matches no open request; nothing is changed.
+            AnswerError: An answer has the wrong type; nothing is changed.
         """
         self._client.loop.run(self._handle.answer(responses, answered_by))
 
     def resume(self) -> None:
-        """Let a run go on that failed or was cancelled, where it stands.
+        """Continue a failed or cancelled run from where it stopped.
 
         Raises:
             RunEndedError: It has completed.
@@ -90,18 +90,18 @@ class RunHandle:
         self._client.loop.run(self._handle.resume())
 
     def cancel(self, reason: str = "cancelled") -> bool:
-        """Ask for the run to be cancelled; False when it has ended already."""
+        """Request the run's cancellation; False when it has already ended."""
         return self._client.loop.run(self._handle.cancel(reason))
 
     def pause(self, *, is_paused: bool = True) -> bool:
-        """Let nothing more of the run be begun, or let it go on; False when it has ended already."""
+        """Pause the run, or continue it; False when it has already ended."""
         return self._client.loop.run(self._handle.pause(is_paused=is_paused))
 
 
 class RunClient:
     """Submits durable runs of a project; with the dispatcher ``local`` it works on them, too.
 
-    Use it as a context manager, or call :meth:`close`. The project is added if there is none of its name.
+    Use it as a context manager, or call :meth:`close`. A missing project is created.
 
     Args:
         settings: Name the database, the broker, the dispatcher and the project.
@@ -135,11 +135,11 @@ class RunClient:
         return RunHandle(self, self.loop.run(self._service.submit(workflow, message, how)))
 
     def handle(self, run_id: str) -> RunHandle:
-        """Return the handle of a run that was accepted before."""
+        """Return the handle of an accepted run."""
         return RunHandle(self, self._service.handle(run_id))
 
     def close(self) -> None:
-        """Stop; what this process was at is given back to the ledger."""
+        """Stop; this process's activations return to the ledger."""
         self.loop.close("its process ends")
         self._service.close()
         self._database.dispose()
@@ -176,10 +176,10 @@ def submit(
     idempotency_key: str | None = None,
     priority: int = 0,
 ) -> RunHandle:
-    """Accept a durable run: from here on it reaches its end, whatever happens to this process.
+    """Accept a durable run: it will reach its end, whatever happens to this process.
 
     With ``AGENTIC_DISPATCHER=celery`` workers work on it; else this process does while it lives, and any
-    other one with the same database goes on.
+    other process with the same database continues it.
 
     Args:
         workflow: A plugin's workflow by name, or ``package.module:factory`` of a package that
@@ -190,14 +190,14 @@ def submit(
         priority: 0 to 9; higher goes first.
 
     Raises:
-        UnknownWorkflowError: The name leads to no workflow.
+        UnknownWorkflowError: No workflow has this name.
         MessageTypeError: A start executor does not take ``message``.
         UnencodableError: ``message`` cannot be stored.
-        UnstorableTypesError: No run of the workflow can be stored.
+        UnstorableTypesError: Runs of the workflow cannot be stored.
         RunExistsError: Another run has this id.
-        PriorityError: The priority is none.
-        InvalidRunIdError: No run can have this id.
-        IdempotencyKeyError: No store takes the key.
+        PriorityError: The priority is invalid.
+        InvalidRunIdError: The id is invalid.
+        IdempotencyKeyError: The key cannot be stored.
         LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
     """
     how = Submission(run_id=run_id, idempotency_key=idempotency_key, priority=priority)
@@ -205,7 +205,7 @@ def submit(
 
 
 def current_client() -> RunClient:
-    """Return the client of this process, made when first asked for."""
+    """Return the client of this process, made on first use."""
     with _lock:
         client = _clients.get(os.getpid())
         if client is None:
@@ -215,10 +215,10 @@ def current_client() -> RunClient:
 
 
 def _at_exit(close: Callable[[], object]) -> None:
-    """Have something closed while threads can still be started, as what is closed may need them.
+    """Register ``close`` to be called while threads can still start, because it may need them.
 
-    What ``atexit`` calls comes after the pools of :mod:`concurrent.futures` have ended. Those are ended by
-    :mod:`threading`, which calls first what was registered last.
+    ``atexit`` runs after the pools of :mod:`concurrent.futures` have ended. :mod:`threading` ends those
+    pools, and calls first the function that was registered last.
     """
     import concurrent.futures.thread  # noqa: F401  # registers the end of the pools, before this
 

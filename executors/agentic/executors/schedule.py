@@ -8,10 +8,10 @@ START_AGENT = "agentic.start_agent"
 
 
 def every(seconds: float, *, agent: str, project: str = "default") -> dict[str, object]:
-    """Return a ``beat_schedule`` entry that runs an agent again and again.
+    """Return a ``beat_schedule`` entry that runs an agent repeatedly.
 
-    A firing that no worker has taken when the next is due is dropped, so that a worker that comes back
-    does not run the agent many times at once.
+    A firing is dropped if no worker has taken it when the next is due, so that a returning worker does not
+    run the agent many times at once.
 
     Args:
         seconds: Time from one firing to the next.

@@ -1,4 +1,4 @@
-"""The Celery tasks: ids in, ids out; the work is elsewhere."""
+"""The Celery tasks: they pass ids; the work is elsewhere."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ log = get_logger(__name__)
 
 Result = dict[str, JSONValue]
 
-# A message whose process was killed comes back: the ledger says that it is nobody's turn yet, so it does
-# nothing, and Flower shows no failure where nobody has to do anything. Celery's warning, that such a message
-# may kill one process after the other, is about tasks that begin anew; these do not.
+# A message whose process was killed comes back: by the ledger it is not its turn yet, so it does nothing, and
+# Flower shows no failure, because there is nothing to fix. Celery warns that such a message may kill one
+# process after the other; this is true of tasks that start again, but these do not.
 
 
 @app.task(name=RUN_AGENT, bind=True, throws=(ExecutionFailedError,), reject_on_worker_lost=True)
 def run_agent(self: Task[[str, str], Result], execution_id: str, agent_id: str) -> Result:
-    """Begin an execution of an agent and work on it in place; a second message for the same one does nothing.
+    """Start an execution of an agent and work on it in place; a second message for it does nothing.
 
     Raises:
         ExecutionFailedError: It failed, or cannot be run; the message says why.
@@ -49,12 +49,12 @@ def run_agent(self: Task[[str, str], Result], execution_id: str, agent_id: str) 
 
 @app.task(name=START_AGENT, bind=True, throws=(ExecutionFailedError,))
 def start_agent(self: Task[[str, str | None], Result], agent: str, project: str | None = None) -> Result:
-    """Queue a new execution of an agent, named by name or id; what beat fires. A disabled one is passed over.
+    """Queue a new execution of an agent; beat fires this. A disabled agent is skipped.
 
     Args:
         self: The task.
         agent: Name or id.
-        project: Name of its project; the one of the worker's settings when left out.
+        project: Name of its project; by default from the worker's settings.
 
     Raises:
         ExecutionFailedError: There is no such agent, or the execution cannot be queued.
@@ -81,29 +81,29 @@ def activate(
     executor_id: str,
     shard: int,
 ) -> Result:
-    """Do an activation of a durable run, and go on with what follows it in place.
+    """Do an activation of a durable run, and continue with the next ones in place.
 
-    A second message for the same one, or one that comes too late, does nothing: the ledger decides.
+    A second message for it, or one that comes too late, does nothing: the ledger decides.
 
     Raises:
-        RunFailedError: A run failed by it, and somebody should look; the run itself is safe in the ledger.
+        RunFailedError: A run failed in it and needs attention; the run itself is safe in the ledger.
     """
     wanted = activation_of(run_id, superstep, executor_id, shard)
     worked = current_process().activate(self.app, project_id, wanted)
     if worked.failed:
-        raise RunFailedError(worked.failed)  # what it says is masked already
+        raise RunFailedError(worked.failed)  # its message is already masked
     return {"activations": worked.done}
 
 
 @contextmanager
 def _one_kind_of_error() -> Iterator[None]:
-    """Flower shows a failed task by its exception: let it be one, with a line that says all."""
+    """Raise one kind of error, complete in one line: Flower shows a failed task by its exception."""
     try:
         yield
     except AgenticError as exc:
         raise ExecutionFailedError(Redactor().error(exc)) from None
     except Exception as exc:
-        # Celery tells the log and Flower all of what nobody expected, traceback and causes.
+        # Celery sends unexpected errors to the log and to Flower with traceback and causes.
         told = "".join(traceback.format_exception(exc))
         if mask_known(told) == told:
             raise

@@ -43,9 +43,8 @@ class PipelineAgentExecutor(BaseAgentExecutor):
     def save_pages(self, session: Session, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:  # noqa: ARG002 - for overrides
         """Store pages of a crawl; called off the event loop, in the transaction that marks them done.
 
-        It may end what it wrote by ``session.commit()`` or ``session.rollback()``, and in no other way.
-
-        A platform whose pipelines crawl overrides it.
+        It may end its writes with ``session.commit()`` or ``session.rollback()`` only. A platform whose
+        pipelines crawl overrides it.
 
         Raises:
             ExecutionError: The platform cannot store them.

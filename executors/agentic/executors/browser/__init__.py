@@ -1,4 +1,4 @@
-"""The browser behind :mod:`agentic.core.browser`: Chromium by Playwright, which is loaded when used."""
+"""The browser for :mod:`agentic.core.browser`: Chromium with Playwright, loaded on first use."""
 
 from agentic.executors.browser.folder import clear_leftovers
 from agentic.executors.browser.pool import PlaywrightBrowser

@@ -1,4 +1,4 @@
-"""Whether there is a browser to start, without starting one."""
+"""Checks whether there is a browser, without starting it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from agentic.executors.browser.executable import find_executable
 
 
 async def find_browser(configured: str) -> Path:
-    """Return the browser that would be started; Playwright tells where its own would be.
+    """Return the browser that would be started; Playwright reports its own path.
 
     Args:
-        configured: Which one; empty for the first that is found.
+        configured: The browser; empty for the first one found.
 
     Raises:
         BrowserUnavailableError: There is none, or Playwright is not installed.

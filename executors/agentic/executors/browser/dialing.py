@@ -1,4 +1,4 @@
-"""Connecting to a host at an address that may be connected to, and to no other."""
+"""Connects to hosts, only at allowed addresses."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ CONNECT_S = 10.0
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class Refused(Exception):  # noqa: N818 - says what came of a call, and never leaves this package
-    """A host was not connected to."""
+class Refused(Exception):  # noqa: N818 - the outcome of a call, which never leaves this package
+    """A connection was refused."""
 
     def __init__(self, failure_class: FailureClass, reason: str) -> None:
         super().__init__(reason)
@@ -31,8 +31,8 @@ class Dialer:
     """Connects one page to hosts.
 
     Args:
-        guard: Which addresses may be connected to.
-        proxy: What all connections go through, if anything; it then looks names up, and only those that are
+        guard: Decides which addresses are allowed.
+        proxy: The proxy for all connections, if any; it then resolves names, and only hosts that are
             private by themselves can be refused here.
     """
 
@@ -42,10 +42,10 @@ class Dialer:
         self._resolver = Resolver(guard)
 
     async def connect(self, host: str, port: int) -> Connection:
-        """Return a connection to ``host``: straight to the first of its admitted addresses that answers.
+        """Return a direct connection to ``host``, at its first allowed address that answers.
 
         Raises:
-            Refused: There is none.
+            Refused: No address is allowed and answers.
         """
         try:
             self._guard.check_host(host, port, is_proxied=self._proxy is not None)

@@ -1,4 +1,4 @@
-"""Which browser to start."""
+"""Chooses the browser to start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentic.core.browser import BrowserUnavailableError
 
-# The headless shell takes 0.2 s and 330 MiB to start where the whole browser takes 0.7 s and 490 MiB.
+# The headless shell needs 0.2 s and 330 MiB to start, the whole browser 0.7 s and 490 MiB.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ADVICE = (
     "install one with `apt-get install chromium-headless-shell` or `playwright install "
@@ -22,7 +22,7 @@ def find_executable(configured: str, playwrights_own: Path) -> Path:
 
     Args:
         configured: The setting; empty if there is none.
-        playwrights_own: Where Playwright would install Chromium; it need not be there.
+        playwrights_own: Where Playwright would install Chromium; it may be missing.
 
     Raises:
         BrowserUnavailableError: There is none, or the one configured cannot be run.

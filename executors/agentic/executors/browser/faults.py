@@ -1,4 +1,4 @@
-"""From what a browser says to why a page was not fetched: pure rules."""
+"""Pure rules from a browser's message to the reason why a page was not fetched."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BY_PREFIX: tuple[tuple[str, FailureClass, str], ...] = (
 
 
 def net_failure(message: str) -> tuple[FailureClass, str] | None:
-    """Return failure class and reason for the network error named in a message; None if it names none."""
+    """Return failure class and reason for the network error in a message; None without one."""
     found = NET_ERROR.search(message)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Ends that must be reached, whoever cancels meanwhile."""
+"""Work that must finish, even if it is cancelled meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of one running browser: its profile, and the lock that tells whether its owner lives."""
+"""The folder of one running browser: its profile, and a lock that shows whether its owner is alive."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _own: set[Path] = set()
 class BrowserFolder:
     """A folder for one browser, which this process owns until it removes it, or ends.
 
-    What killed processes have left behind is cleared away first.
+    The leftovers of killed processes are removed first.
 
     Attributes:
         path: The folder.
-        launch: What starts the browser in it; the driver is to start this.
+        launch: Starts the browser in it; the driver must start this.
     """
 
     def __init__(self, executable: Path) -> None:
@@ -42,7 +42,7 @@ class BrowserFolder:
         self.launch = _launch_script(self.path, executable)
 
     def remove(self) -> None:
-        """Kill what is left of the browser, and remove the folder."""
+        """Kill the rest of the browser, and remove the folder."""
         kill_all_of(self.path)
         shutil.rmtree(self.path, ignore_errors=True)
         self._owner.close()
@@ -54,21 +54,21 @@ def clear_leftovers() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         if folder not in _own and _is_mine(folder):
             with suppress(OSError), (folder / launcher.OWNER).open("r+b") as owner:
-                fcntl.lockf(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while the owner lives
+                fcntl.lockf(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while the owner is alive
                 killed = kill_all_of(folder)
                 shutil.rmtree(folder, ignore_errors=True)
                 log.warning("browser.reaped", folder=folder.name, killed_count=killed)
 
 
 def _is_mine(folder: Path) -> bool:
-    """Tell whether this user made the folder: anybody may put something of that name there."""
+    """Whether this user made the folder: any user can put a file with that name there."""
     with suppress(OSError):
         return folder.lstat().st_uid == os.geteuid() and folder.is_dir() and not folder.is_symlink()
     return False
 
 
 def _locked(path: Path) -> IO[bytes]:
-    """Make a file that is locked from the moment it is there: another process may be clearing away."""
+    """Make a file that is locked from its creation on: another process may be cleaning up."""
     unseen = path.with_suffix(".new")
     file = unseen.open("wb")
     fcntl.lockf(file, fcntl.LOCK_EX)

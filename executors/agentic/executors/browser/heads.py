@@ -1,4 +1,4 @@
-"""The heads of the requests that reach the proxy: read and written again; pure but for the reading."""
+"""Reads and rewrites the heads of requests to the proxy; pure functions except for the reading."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ HOP_FIELDS = frozenset({"connection", "keep-alive"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What a browser asks its proxy for.
+    """The head of a browser's request to its proxy.
 
     Attributes:
-        method: In upper case; ``CONNECT`` wants a tunnel.
-        host: Where to; an IPv6 address without brackets.
-        port: Where to.
-        target: What is asked of the host: path and query.
+        method: In upper case; ``CONNECT`` requests a tunnel.
+        host: The target host; an IPv6 address without brackets.
+        port: The target port.
+        target: Path and query.
         fields: Header fields in order.
     """
 
@@ -29,7 +29,7 @@ class Head:
 
     @property
     def is_tunnel(self) -> bool:
-        """Whether bytes are to be handed on as they are."""
+        """Whether bytes must be passed on unchanged."""
         return self.method == "CONNECT"
 
     @property
@@ -37,14 +37,14 @@ class Head:
         """Length of the request's body.
 
         Raises:
-            ValueError: It is not said; browsers say it.
+            ValueError: It is missing; browsers send it.
         """
         if self.field("transfer-encoding"):
             raise ValueError("a body without a length")
         return int(self.field("content-length") or 0)
 
     def field(self, wanted: str) -> str:
-        """Return the header field of that name (lower case); empty if there is none."""
+        """Return the header field with that name (lower case); empty if missing."""
         return next((value for name, value in self.fields if name.lower() == wanted), "")
 
 
@@ -52,7 +52,7 @@ async def read_head(reader: asyncio.StreamReader) -> Head:
     """Read a request up to its body.
 
     Raises:
-        ValueError: It is no request to a proxy.
+        ValueError: It is not a request to a proxy.
         EOFError: It ended too soon.
         LimitOverrunError: It is too long.
     """
@@ -60,10 +60,10 @@ async def read_head(reader: asyncio.StreamReader) -> Head:
 
 
 def parsed(head: bytes) -> Head:
-    """Return what a request's head says.
+    """Return the parsed head of a request.
 
     Raises:
-        ValueError: It is no request to a proxy.
+        ValueError: It is not a request to a proxy.
     """
     first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     method, target, _ = first.split(" ")
@@ -77,7 +77,7 @@ def parsed(head: bytes) -> Head:
 
 
 def rewritten(head: Head) -> bytes:
-    """Return the head as it goes to the host: nothing of the proxy in it, and one request a connection."""
+    """Return the head to send to the host: without proxy fields, and for one request per connection."""
     kept = [
         f"{name}: {value}\r\n"
         for name, value in head.fields

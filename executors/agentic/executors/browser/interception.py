@@ -1,7 +1,7 @@
-"""Where a page's requests are held back: to wait for a turn, to get a login's headers, or to be refused.
+"""Pauses a page's requests: to wait for a turn, to get a login's headers, or to be refused.
 
-Done over the DevTools protocol rather than by Playwright's routes: those see no redirect, and carry the
-headers they add along to wherever a redirect leads.
+It uses the DevTools protocol, not Playwright's routes: routes do not see redirects, and send their added
+headers to the target of a redirect, too.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ _RESOURCES: dict[ResourceType, str] = {
     "script": "Script",
     "stylesheet": "Stylesheet",
 }
-_HTML = frozenset({"", "text/html", "application/xhtml+xml"})  # without a type the browser looks into it
+_HTML = frozenset(
+    {"", "text/html", "application/xhtml+xml"}
+)  # without a type the browser inspects the content
 _TEXT_ENDS = ("json", "xml", "javascript", "yaml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What the window has loaded last.
+    """The last document loaded in the window.
 
     Attributes:
-        response: The answer; its body is there only if ``is_text``.
-        is_text: Whether it is text that is no HTML, and is returned as it came.
+        response: The response; it has a body only if ``is_text``.
+        is_text: Whether it is text other than HTML, which is returned unchanged.
     """
 
     response: HttpResponse
@@ -46,17 +48,17 @@ class Document:
 
 
 class Interception:
-    """Holds back what one page asks for.
+    """Pauses the requests of one page.
 
     Attributes:
-        document: What the window has loaded last; None before the first answer.
+        document: The last document loaded in the window; None before the first response.
         fault: Why a document was refused; None if none was.
-        going_to: The last URL that the window asked for.
+        going_to: The last URL that the window requested.
 
     Args:
         cdp: Session of the page.
-        request: Says what is blocked, and who asks.
-        enter: Awaited before each document of the window but the first.
+        request: Names the blocked resources, and the client.
+        enter: Awaited before each document of the window except the first.
         end: Called when a document was refused.
     """
 
@@ -79,7 +81,7 @@ class Interception:
         self._held: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Hold back requests from now on."""
+        """Start to pause requests."""
         tree = await self._cdp.send("Page.getFrameTree")
         self._window = tree["frameTree"]["frame"]["id"]
         self._cdp.on("Fetch.requestPaused", self._hold)
@@ -87,7 +89,7 @@ class Interception:
         await self._cdp.send("Fetch.enable", {"patterns": patterns(self._request.block, sorted(hosts))})
 
     async def aclose(self) -> None:
-        """Decide nothing more; what is still held back is dropped."""
+        """Stop deciding; paused requests are dropped."""
         for task in list(self._held):
             task.cancel()
         await asyncio.gather(*self._held, return_exceptions=True)
@@ -107,7 +109,7 @@ class Interception:
             else:
                 await self._ask(event, is_window=is_window)
         except Error:
-            pass  # the page has gone, and with it whoever wanted this
+            pass  # the page is gone, and with it this request
 
     async def _ask(self, event: Event, *, is_window: bool) -> None:
         url = event["request"]["url"]
@@ -119,7 +121,7 @@ class Interception:
         )
 
     async def _may_enter(self, url: str) -> bool:
-        """Wait for the turn of a document of the window; the first one has had its own."""
+        """Wait for the turn of a document of the window; the first one has already had its turn."""
         self.going_to = url
         if self._is_first:
             self._is_first = False
@@ -127,12 +129,12 @@ class Interception:
         try:
             await self._enter(url)
         except Exception as exc:
-            self._refuse(exc)  # raised where the page is waited for
+            self._refuse(exc)  # raised in the code that waits for the page
             return False
         return True
 
     def _login(self, url: str, event: Event) -> Event:
-        """Return the headers with those of the session, if it has some for ``url``."""
+        """Return the headers, with the session's headers for ``url`` if it has any."""
         session = self._request.session
         if session is None:
             return {}
@@ -152,7 +154,7 @@ class Interception:
         await self._cdp.send("Fetch.continueRequest", {"requestId": event["requestId"]})
 
     async def _take(self, event: Event) -> bool:
-        """Keep an answer as the window's document; refuse one that no window can show."""
+        """Keep a response as the window's document; refuse one that no window can show."""
         response = _response(event)
         kind = response.content_type
         self.document = Document(response=response)
@@ -177,7 +179,7 @@ class Interception:
 
 
 def patterns(block: frozenset[ResourceType], hosts: Sequence[str]) -> list[dict[str, str]]:
-    """Return what is held back: all documents, what is blocked, and what goes to the hosts of a login."""
+    """Return patterns of requests to pause: documents, blocked resources, and requests to a login's hosts."""
     kinds = [DOCUMENT, *(_RESOURCES[kind] for kind in sorted(block))]
     asked = [{"urlPattern": "*", "resourceType": kind, "requestStage": "Request"} for kind in kinds]
     answered = {"urlPattern": "*", "resourceType": DOCUMENT, "requestStage": "Response"}
@@ -187,7 +189,7 @@ def patterns(block: frozenset[ResourceType], hosts: Sequence[str]) -> list[dict[
 
 
 def _spelled(host: str) -> str:
-    """Return ``host`` or ``host:port`` as it stands in URLs."""
+    """Return ``host`` or ``host:port`` as written in URLs."""
     is_bare = host.count(":") > 1 and not host.startswith("[")
     return f"[{host}]" if is_bare else host.lower()
 

@@ -1,10 +1,10 @@
-"""Runs a browser that cannot outlive the process it was started for, however that process ends.
+"""Runs a browser that cannot outlive its owner process, however that process ends.
 
 Run by path, with the standard library alone: ``python -IS launcher.py <folder> <browser> <switches>``. A
-driver of another language stands between the two processes, so there is no parent to watch. Instead, the
-owner keeps a lock on a file; the kernel gives the lock to this process in the moment the owner is gone, and
-this process then kills its group, which is all of the browser. Locks by ``lockf`` belong to a process, not to
-a thread and not to its children, so neither ends the watch or prolongs it. Works wherever there is ``lockf``.
+driver in another language runs between the two processes, so there is no parent to watch. Instead, the
+owner keeps a lock on a file; the kernel gives the lock to this process at the moment the owner is gone, and
+this process then kills its group, which is the whole browser. ``lockf`` locks belong to a process, not to a
+thread or to child processes, so neither can end or prolong the watch. Works wherever ``lockf`` exists.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(folder: Path, command: list[str]) -> int:
     child = os.fork()
     if not child:
         _become(own)
-    # The driver takes the end of its pipes for the end of the browser.
+    # The driver treats the end of its pipes as the end of the browser.
     os.closerange(*_DRIVERS_PIPES)
     threading.Thread(target=_kill_without_owner, args=(folder / OWNER,), daemon=True).start()
     _, status = os.waitpid(child, 0)
@@ -38,12 +38,12 @@ def main(folder: Path, command: list[str]) -> int:
 
 
 def profile_of(folder: Path) -> str:
-    """Return the switch by which the browser of ``folder`` is known among all processes."""
+    """Return the switch that identifies the browser of ``folder`` among all processes."""
     return f"{PROFILE_SWITCH}{folder}/profile"
 
 
 def _moved(argument: str, folder: Path) -> str:
-    """Return the argument with the profile in ``folder``, where it is found again; remove the empty other."""
+    """Return the argument with the profile moved to ``folder``; remove the empty original profile."""
     if not argument.startswith(PROFILE_SWITCH):
         return argument
     with suppress(OSError):
@@ -52,7 +52,7 @@ def _moved(argument: str, folder: Path) -> str:
 
 
 def _become(command: list[str]) -> None:
-    # Python ignores this signal, and what is ignored stays so in the program.
+    # Python ignores this signal, and the program would inherit that.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         os.execv(command[0], command)  # noqa: S606 - a list of our own words, no shell

@@ -1,4 +1,4 @@
-"""A time limit that stands still while others are waited for."""
+"""A time limit that can pause during waits."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager, contextmanager
 
 
 class TimeLimit:
-    """Ends what runs in it after so many seconds, pauses apart.
+    """Ends its block after a number of seconds, without pauses.
 
     Args:
-        seconds: As of :func:`asyncio.timeout`.
+        seconds: As in :func:`asyncio.timeout`.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -23,7 +23,7 @@ class TimeLimit:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the begin, pauses apart."""
+        """Seconds since the start, without pauses."""
         return time.monotonic() - self._began - self._paused_s
 
     @asynccontextmanager
@@ -31,7 +31,7 @@ class TimeLimit:
         """Count the time, once.
 
         Raises:
-            TimeoutError: It is up.
+            TimeoutError: The time is over.
         """
         async with self._timeout:
             self._began = time.monotonic()
@@ -40,7 +40,7 @@ class TimeLimit:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Count no time meanwhile; only within :meth:`running`."""
+        """Stop the clock in a block; only within :meth:`running`."""
         self._timeout.reschedule(None)
         began = time.monotonic()
         try:
@@ -50,7 +50,7 @@ class TimeLimit:
             self._go_on()
 
     def end(self) -> None:
-        """Let no time be left."""
+        """End the time now."""
         self.seconds = 0
         self._go_on()
 

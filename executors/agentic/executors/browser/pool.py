@@ -1,4 +1,4 @@
-"""The browser of a process: started when first used, shared by its pages, replaced before it grows old."""
+"""The browser of a process: started on first use, shared by its pages, replaced after some use."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ IDLE_S = 60.0
 LOOK_EVERY_S = 1.0
 MIB = 1024 * 1024
 HARD_LIMIT = 2
-"""At this multiple of the memory limit of a browser, its largest process is killed."""
+"""At this multiple of a browser's memory limit, its largest process is killed."""
 
 
 class PlaywrightBrowser:
     """Implements :class:`~agentic.core.browser.Browser` with one Chromium at a time, by Playwright.
 
-    Each page has a context of its own. A browser is replaced after ``browser_max_pages`` pages, beyond
-    ``browser_max_mib`` of memory, and when it has crashed; it is closed when nobody has used it for a while.
-    None outlives this process, however that ends. Belongs to the event loop that uses it first; make one a
+    Each page has its own context. A browser is replaced after ``browser_max_pages`` pages, beyond
+    ``browser_max_mib`` of memory, and after a crash; it is closed when it is idle for a while. None outlives
+    this process, however the process ends. It belongs to the event loop that uses it first; make one per
     process, and use it with ``async with`` or :meth:`aclose` it.
 
     Args:
-        settings: Which browser, and the limits; read from the environment when omitted.
-        idle_s: After how many seconds without a page the browser is closed; the next page starts a new one.
+        settings: The browser and its limits; by default from the environment.
+        idle_s: Seconds without a page until the browser is closed; the next page starts a new one.
     """
 
     def __init__(self, settings: Settings | None = None, *, idle_s: float = IDLE_S) -> None:
@@ -68,7 +68,7 @@ class PlaywrightBrowser:
             return await browser.render(request, manners)
 
     async def aclose(self) -> None:
-        """End the browser, if one runs. Pages that are shown fail."""
+        """End the browser, if one runs. Its open pages fail."""
         async with self._gate:
             await finish(self._end())
 
@@ -84,7 +84,7 @@ class PlaywrightBrowser:
             lease.give_back()
 
     async def _drain(self) -> None:
-        """Wait for the last pages of a browser that is to be replaced: there is never a second one."""
+        """Wait for the last pages of a browser before replacing it: there is never a second one."""
         if self._lease is not None and self._lease.is_spent(self._settings.browser_max_pages):
             await self._lease.unused.wait()
             await finish(self._end())
@@ -105,7 +105,7 @@ class PlaywrightBrowser:
         log.info("browser.closed", page_count=lease.page_count)
 
     async def _keep(self, lease: _Lease) -> None:
-        """Look after a browser: weigh it while it is used, close it when it is not."""
+        """Watch a browser: measure its memory while it is used, close it when it is idle."""
         while self._lease is lease:
             await asyncio.sleep(LOOK_EVERY_S)
             if not lease.unused.is_set():
@@ -126,7 +126,7 @@ class PlaywrightBrowser:
     async def _close_unused(self, lease: _Lease) -> None:
         async with self._gate:
             if lease.unused.is_set() and self._lease is lease:
-                self._keeper = None  # else it would be told to stop before the end
+                self._keeper = None  # else it would be stopped before the end
                 await finish(self._end())
 
 

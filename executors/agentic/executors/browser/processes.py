@@ -1,4 +1,4 @@
-"""The processes of a browser: found by the profile in their command line, weighed, killed."""
+"""Finds a browser's processes by the profile in their command line, measures and kills them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PROC = Path("/proc")
 
 
 def kill_all_of(folder: Path) -> int:
-    """Kill the browser that has its profile in ``folder``; return how many there were.
+    """Kill the browser with its profile in ``folder``; return how many there were.
 
-    It runs in a process group of its own, which is what is killed.
+    It kills the browser's own process group.
     """
     groups = _groups_of(folder)
     for group in groups:
@@ -27,7 +27,7 @@ def kill_all_of(folder: Path) -> int:
 
 
 def memory_of(folder: Path) -> dict[int, int]:
-    """Return the bytes each process of a browser takes (PSS), by pid; nothing where there is no ``/proc``."""
+    """Return the memory of a browser's processes in bytes (PSS), by pid; empty without ``/proc``."""
     if not PROC.is_dir():
         return {}
     groups = _groups_of(folder)
@@ -35,14 +35,14 @@ def memory_of(folder: Path) -> dict[int, int]:
 
 
 def _groups_of(folder: Path) -> set[int]:
-    """Return the process group that the browser of ``folder`` runs in; never our own."""
+    """Return the process group of the browser of ``folder``; never our own."""
     switch = profile_of(folder)
     groups = {_group_of(pid) for pid, command in _commands() if switch in command}
     return {group for group in groups if group and group != os.getpgrp()}
 
 
 def _commands() -> Iterator[tuple[int, str]]:
-    """Yield pid and command line of all processes that may be looked at."""
+    """Yield pid and command line of all visible processes."""
     if not PROC.is_dir():
         yield from _listed()
         return
@@ -65,7 +65,7 @@ def _all_pids() -> list[int]:
 
 
 def _group_of(pid: int) -> int:
-    """Return the process group of ``pid``; 0 if that process is gone."""
+    """Return the process group of ``pid``; 0 if the process is gone."""
     try:
         return os.getpgid(pid)
     except OSError:

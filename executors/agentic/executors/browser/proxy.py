@@ -1,9 +1,9 @@
-"""What stands between a browser and the network: a forward proxy that asks the address guard.
+"""A forward proxy between a browser and the network, which asks the address guard.
 
-A browser resolves names and follows redirects by itself, and a page can make it ask for anything. So it is
-given no other way out than this proxy, which resolves each name, asks the guard of the page that wants it,
-and connects to the very address that was checked. A page is known by the credential of its browser context;
-without one there is no way through, for other processes of this machine neither.
+A browser resolves names and follows redirects by itself, and a page can make it request anything. So its
+only way out is this proxy, which resolves each name, asks the guard of the requesting page, and connects to
+exactly the address that was checked. The credential of its browser context identifies a page; without a
+credential all requests are refused, also from other processes on this machine.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ CONNECTED = b"HTTP/1.1 200 Connection Established\r\n\r\n"
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Pass:
-    """What lets one page through, and what came of that.
+    """One page's permission to use the proxy, and its use so far.
 
     Attributes:
-        manners: How much may come.
-        dialer: Connects, to where it may.
-        password: Of the user :data:`USER`.
-        received_bytes: What has come so far, as it came over the network.
-        refusals: By ``host:port``, why it was not connected to.
-        connections: What serves the page.
-        on_used_up: Called when more came than may.
+        manners: The size limit.
+        dialer: Connects to allowed addresses.
+        password: Password of the user :data:`USER`.
+        received_bytes: Bytes received so far over the network.
+        refusals: Reasons for refused connections, by ``host:port``.
+        connections: The page's connections.
+        on_used_up: Called when the limit is exceeded.
     """
 
     manners: Manners
@@ -54,12 +54,12 @@ class Pass:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether more came than may."""
+        """Whether the limit is exceeded."""
         return self.received_bytes > self.manners.max_bytes
 
 
 class GuardedProxy:
-    """A forward proxy on loopback, for as many pages as hold a pass."""
+    """A forward proxy on loopback, for pages that hold a pass."""
 
     def __init__(self) -> None:
         self._passes: dict[str, Pass] = {}
@@ -87,7 +87,7 @@ class GuardedProxy:
         return given
 
     async def withdraw(self, given: Pass) -> None:
-        """Let the holder of a pass through no more, and end its connections."""
+        """Revoke a pass, and end its connections."""
         self._passes.pop(given.password, None)
         await _end(given.connections)
 
@@ -107,12 +107,12 @@ class GuardedProxy:
                 writer.write(DENIED + NO_MORE)
                 await writer.drain()
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
-            pass  # the one side or the other has gone, or is no HTTP; the browser sees that
+            pass  # one side is gone, or is not HTTP; the browser notices that
         finally:
             await _hang_up(writer)
 
     def _follow(self, given: Pass) -> None:
-        """Count this connection among those of a pass."""
+        """Add this connection to a pass."""
         task = asyncio.current_task()
         if task is not None:
             given.connections.add(task)
@@ -122,12 +122,12 @@ class GuardedProxy:
 async def _through(
     given: Pass, head: Head, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """Connect to where ``head`` wants to go, and hand on what comes, both ways."""
+    """Connect to the target of ``head``, and pass on the data in both directions."""
     try:
         far_reader, far_writer = await given.dialer.connect(head.host, head.port)
     except Refused as exc:
         given.refusals[f"{head.host}:{head.port}"] = exc
-        if head.is_tunnel:  # a plain request is not answered: the page would show the answer as the site's
+        if head.is_tunnel:  # not for a plain request: the page would show this as the site's response
             writer.write(UNREACHABLE + NO_MORE)
             await writer.drain()
         return
@@ -161,9 +161,9 @@ async def _copy_counted(given: Pass, reader: asyncio.StreamReader, writer: async
 
 
 async def _copy_body(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, left: int) -> None:
-    """Hand on the body of one request, then wait for the end.
+    """Pass on the body of one request, then wait for the end.
 
-    A second request would be for anywhere: it has to come over a connection of its own to be checked.
+    A second request could have another target: it needs its own connection, to be checked.
     """
     while left and (chunk := await reader.read(min(left, CHUNK_BYTES))):
         left -= len(chunk)
@@ -190,7 +190,7 @@ async def _end(tasks: set[asyncio.Task[None]]) -> None:
 
 
 async def _hang_up(writer: asyncio.StreamWriter) -> None:
-    """Close a connection, without waiting for long that the other side reads what is left."""
+    """Close a connection; wait only briefly for the other side to read the rest."""
     writer.close()
     try:
         async with asyncio.timeout(HANG_UP_S):

@@ -1,4 +1,4 @@
-"""One browser that runs, with all that belongs to it: driver, folder, proxy. Loads Playwright."""
+"""One running browser, with its driver, folder and proxy. Loads Playwright."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ log = get_logger(__name__)
 
 OPEN_S = 30.0
 CLOSE_S = 10.0
-# Without this, what is on this machine would be asked directly, past the proxy.
+# Without this, requests to this machine would bypass the proxy.
 NO_BYPASS = "<-loopback>"
 SWITCHES = (
     "--disable-gpu",
     "--disable-quic",
-    # WebRTC speaks UDP with any address, past every proxy, unless told not to: the headless shell listens to
-    # the one switch, the whole browser to the other.
+    # By default WebRTC uses UDP with any address, past every proxy: the headless shell obeys the first
+    # switch, the whole browser the second.
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 
 
 class RunningBrowser:
-    """A browser that was started; :func:`start_browser` makes it.
+    """A running browser; :func:`start_browser` makes it.
 
     Attributes:
-        folder: Where its profile is; its processes are known by it.
+        folder: The folder of its profile, which identifies its processes.
     """
 
     def __init__(self, browser: Browser, proxy: GuardedProxy, folder: Path, parts: AsyncExitStack) -> None:
@@ -52,7 +52,7 @@ class RunningBrowser:
         self._parts = parts
         self._is_broken = False
         self._shows = set[asyncio.Timeout]()
-        # Not every call of the library is answered once the browser has died, as that for a page's window.
+        # Once the browser has died, some calls of the library never return, such as opening a page.
         browser.on("disconnected", self._end_shows)
 
     @property
@@ -68,7 +68,7 @@ class RunningBrowser:
             async with show, self._among_shows(show), self._visit(request, given) as visit:
                 return await visit.render()
         except Error:
-            # Not chained: the library's message may quote what was typed into a form.
+            # Not chained: the library's message may quote text typed into a form.
             raise self._crash(request) from None
         except TimeoutError:
             if not show.expired():
@@ -78,7 +78,7 @@ class RunningBrowser:
             await self._proxy.withdraw(given)
 
     async def aclose(self) -> None:
-        """End it, however it is."""
+        """End it, in any state."""
         await finish(self._parts.aclose())
 
     @asynccontextmanager
@@ -134,7 +134,7 @@ async def start_browser(configured: str) -> RunningBrowser:
     """Start a browser.
 
     Args:
-        configured: Which one; empty for the first that is found.
+        configured: The browser; empty for the first one found.
 
     Raises:
         BrowserUnavailableError: There is none, or it does not start.
@@ -165,7 +165,7 @@ async def _started(configured: str) -> RunningBrowser:
             executable_path=folder.launch,
             artifacts_dir=folder.path,
             args=SWITCHES,
-            # What belongs to no page has no credential, and gets nowhere.
+            # Requests outside of a page have no credential, and are refused.
             proxy={"server": proxy.url, "bypass": NO_BYPASS},
         )
         parts.push_async_callback(_in_time, browser.close)
@@ -174,7 +174,7 @@ async def _started(configured: str) -> RunningBrowser:
 
 
 async def _in_time(close: Callable[[], Awaitable[None]]) -> bool:
-    """Close something of Playwright; tell whether it did not have to be left as it is."""
+    """Close a part of Playwright; return whether it ended in time."""
     try:
         async with asyncio.timeout(CLOSE_S):
             await close()

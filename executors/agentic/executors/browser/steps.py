@@ -1,4 +1,4 @@
-"""Steps and waits, done on a page."""
+"""Steps and waits on a page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HAS_GROWN = "height => document.documentElement.scrollHeight > height"
 
 
 async def take_step(page: Page, step: BrowserStep) -> None:
-    """Do one step. How long it may take is for the caller to limit."""
+    """Do one step. The caller limits its time."""
     match step:
         case Fill():
             value = step.value.get_secret_value() if isinstance(step.value, SecretStr) else step.value
@@ -37,7 +37,7 @@ async def take_step(page: Page, step: BrowserStep) -> None:
 
 
 def first(page: Page, selector: str) -> Locator:
-    """Return the first element that a CSS selector finds."""
+    """Return the first element that matches a CSS selector."""
     return page.locator(f"css={selector}").first
 
 

@@ -1,4 +1,4 @@
-"""One page, from the first request to what is read of it."""
+"""One page, from the first request to its rendered content."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ NO_CONTENT = frozenset({204, 205})
 
 
 class Visit:
-    """A page in a browser context of its own.
+    """A page in its own browser context.
 
     Args:
-        context: Is closed by whoever opened it.
-        request: What is wanted.
-        given: What lets the page through to the network.
-        cookies: The session's, as the context was given them.
+        context: The context; its opener closes it.
+        request: The request.
+        given: The page's pass for the proxy.
+        cookies: The session's cookies, as given to the context.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class Visit:
         self._has_crashed = False
 
     async def render(self) -> RenderedPage:
-        """Return what becomes of the page.
+        """Return the rendered page.
 
         Raises:
             FetchError: See :meth:`agentic.core.browser.Browser.render`.
         """
-        self._context.set_default_timeout(0)  # there is one limit, for all of it
+        self._context.set_default_timeout(0)  # one limit for everything
         page = await self._context.new_page()
         page.on("crash", self._crash)
         page.on("popup", _close)
@@ -74,7 +74,7 @@ class Visit:
         except TimeoutError:
             raise self._refusal() or self._late() from None
         except Error as exc:
-            # Not chained: the library's message may quote what was typed into a form.
+            # Not chained: the library's message may quote text typed into a form.
             raise self._refusal() or self._failure(exc.message) from None
 
     async def _load(self, page: Page) -> None:
@@ -130,7 +130,7 @@ class Visit:
                 await page.wait_for_load_state(self._request.wait_until)
 
     async def _leave(self) -> JSONValue:
-        """Give the session its cookies back; return the local storage."""
+        """Return the cookies to the session; return the local storage."""
         session = self._request.session
         if session is None:
             return None
@@ -157,11 +157,11 @@ class Visit:
         return document is not None and document.response.status >= 400
 
     def _refusal(self) -> Exception | None:
-        """Return what was decided against the page by ourselves; that explains all other failures."""
+        """Return our own decision against the page; it explains all other failures."""
         return self._too_large() if self._given.is_used_up else self._interception.fault
 
     def _failure(self, message: str) -> FetchError:
-        """Return what a message of the browser means."""
+        """Return the failure for a message of the browser."""
         url = self._interception.going_to
         if self._has_crashed:
             return FetchError(url, FailureClass.BROWSER_CRASHED, CRASHED)
@@ -175,7 +175,7 @@ class Visit:
         return FetchError(url, FailureClass.BROWSER_CRASHED, CRASHED)
 
     def _without_page(self, failure_class: FailureClass, reason: str) -> tuple[FailureClass, str]:
-        """Tell an answer without content from one that the browser wanted to save as a file."""
+        """Distinguish a response without content from a file download."""
         document = self._interception.document
         if failure_class != FailureClass.EMPTY or (document and document.response.status in NO_CONTENT):
             return failure_class, reason
@@ -200,7 +200,7 @@ class Visit:
 
 
 async def _close(popup: Page) -> None:
-    with suppress(Error):  # it may have gone by itself
+    with suppress(Error):  # it may have closed by itself
         await popup.close()
 
 

@@ -1,4 +1,4 @@
-"""What ``agentic doctor`` looks at around workers: machine, database, broker, who listens, agents."""
+"""The checks of ``agentic doctor`` around workers: machine, database, broker, running workers, agents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from agentic.mappers.vault.keys import SecretKeys
 
 
 def look_around(settings: Settings) -> Iterator[Finding]:
-    """Find what is wrong. It takes seconds, and so it may when a server does not answer."""
+    """Yield findings. This takes seconds, also when a server does not answer."""
     yield from host_findings(settings.home)
     yield from privacy_findings(settings)
     yield from task_findings(worker_app)
@@ -54,7 +54,7 @@ def _look_at_broker(app: Celery) -> Generator[Finding, None, bool]:
 
 
 def _look_at_database(settings: Settings) -> Generator[Finding, None, bool]:
-    """Return whether there are schedules to be fired."""
+    """Return whether there are active schedules."""
     try:
         with opened(Database(settings.database)) as database:
             yield from database_findings(database)
@@ -62,5 +62,5 @@ def _look_at_database(settings: Settings) -> Generator[Finding, None, bool]:
             yield from secret_findings(database, keys)
             yield from agent_findings(database, keys)
             return has_active_schedules(database)
-    except DataError:  # told by the room of the migrations
+    except DataError:  # reported by the checks of the migrations
         return False

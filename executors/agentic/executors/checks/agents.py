@@ -1,4 +1,4 @@
-"""Agents whose platform looks after none of them: it brings no doctor, or is not installed."""
+"""Checks agents whose platform has no doctor, or is not installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentic.mappers.vault.keys import SecretKeys
 
 
 def agent_findings(database: Database, keys: SecretKeys) -> Iterator[Finding]:
-    """Look at the agents that no doctor of a platform looks at.
+    """Check the agents that no platform's doctor checks.
 
     Raises:
         DatabaseUnavailableError: It cannot be opened.
@@ -30,5 +30,5 @@ def agent_findings(database: Database, keys: SecretKeys) -> Iterator[Finding]:
 
 
 def doctor_of(platform: Platform) -> Check:
-    """Return the check of a platform: its own, or a look through its agents."""
+    """Return the check of a platform: its own, or a general check of its agents."""
     return platform.doctor or AgentsDoctor(platform=platform.name, settings=platform.settings)

@@ -1,4 +1,4 @@
-"""A Redis or Valkey server as a broker: does it keep what it is given?"""
+"""Checks whether a Redis or Valkey server, as a broker, keeps its messages."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _WRITES = ("aof_last_write_status", "aof_last_bgrewrite_status", "rdb_last_bgsav
 
 
 def broker_findings(app: Celery) -> Iterator[Finding]:
-    """Tell what is wrong with a Redis or Valkey server, and how it is used; of other brokers nothing."""
+    """Report faults of a Redis or Valkey server, and of its use; nothing about other brokers."""
     with _client(app) as client:
         if client is None:
             return
         yield from visibility_findings(app.conf)
-        with suppress(ResponseError):  # hosted ones refuse to tell
+        with suppress(ResponseError):  # hosted servers refuse to answer
             yield from _settings_findings(client.config_get("append*", "maxmemory*"))
             yield from _disk_findings(client.info("persistence"))
         yield from clock_findings("the broker", lambda: _seconds(client.time()))
 
 
 def visibility_findings(conf: Mapping[str, Any]) -> Iterator[Finding]:
-    """Tell of tasks that may run for longer than their message is kept from other workers."""
+    """Report tasks that may run longer than their message is hidden from other workers."""
     visible_s = conf["broker_transport_options"].get("visibility_timeout", DEFAULT_VISIBILITY_S)
     limit_s = conf["task_time_limit"]
     if limit_s is None or limit_s >= visible_s:
@@ -71,7 +71,7 @@ def _disk_findings(info: Mapping[str, object]) -> Iterator[Finding]:
 
 @contextmanager
 def _client(app: Celery) -> Iterator[Any]:
-    """Give a client of the broker, None where that is neither Redis nor Valkey."""
+    """Yield a client of the broker; None if it is neither Redis nor Valkey."""
     options = {
         **app.conf.broker_transport_options,
         "socket_connect_timeout": CONNECT_TIMEOUT_S,

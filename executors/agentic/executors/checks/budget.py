@@ -1,4 +1,4 @@
-"""The budget of hosts: do all workers share one, and does it answer?"""
+"""Checks the budget of hosts: whether all workers share one, and whether it answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentic.executors.workers.celery_config import broker_in_use
 
 
 def budget_findings(settings: Settings) -> Iterator[Finding]:
-    """Tell of workers that do not know of each other's requests, and of a budget that cannot be asked."""
+    """Report workers that do not share a budget, and a budget that does not answer."""
     broker = broker_in_use(settings)
     if settings.budget is not None:
         yield from _own_findings(settings.budget)
@@ -34,7 +34,7 @@ def _own_findings(url: str) -> Iterator[Finding]:
         asyncio.run(_ask(url))
     except BudgetUnavailableError as exc:
         yield Finding(f"{exc}, so nothing is fetched; see AGENTIC_BUDGET_URL")
-    except (TypeError, ValueError):  # of redis-py and urllib, whose words may hold a part of the password
+    except (TypeError, ValueError):  # of redis-py and urllib, whose messages may hold a part of the password
         yield Finding(
             f"AGENTIC_BUDGET_URL ({safe_url(url)}) is not a Redis address, so nothing is fetched; write it "
             "as 'redis://host:6379/0'"

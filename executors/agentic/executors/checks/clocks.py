@@ -1,4 +1,4 @@
-"""Clocks that run apart: times in logs and tables do not fit together, schedules fire at another time."""
+"""Checks for clocks that differ: then times in logs and tables disagree, and schedules fire off time."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def clock_findings(
     """Compare this machine's clock with another one.
 
     Args:
-        of_whom: Names the other clock: "the database".
-        ask: Asks it for the seconds since 1970.
-        clock: This machine's.
+        of_whom: Name of the other clock's owner: "the database".
+        ask: Returns its seconds since 1970.
+        clock: This machine's clock.
     """
     before = clock()
     theirs = ask()
     after = clock()
-    # It was asked at some moment in between.
+    # The call happened at some moment in between.
     skew_s = theirs - (before + after) / 2
     if abs(skew_s) - (after - before) / 2 > MAX_SKEW_S:
         direction = "ahead of" if skew_s > 0 else "behind"

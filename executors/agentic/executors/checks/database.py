@@ -1,4 +1,4 @@
-"""The database, beyond its tables."""
+"""Checks the database, beyond its tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentic.mappers.tables.columns import StoreNow
 
 
 def database_findings(database: Database) -> Iterator[Finding]:
-    """Tell of a clock that is off, and of what keeps SQLite from being used by several processes.
+    """Report a wrong clock, and obstacles to the use of SQLite by several processes.
 
     Raises:
         DatabaseUnavailableError: It cannot be opened.
@@ -29,7 +29,7 @@ def database_findings(database: Database) -> Iterator[Finding]:
 
 
 def journal_findings(engine: Engine) -> Iterator[Finding]:
-    """Tell of a SQLite file that cannot have a write-ahead log, as on a network drive."""
+    """Report a SQLite file that cannot have a write-ahead log, for example on a network drive."""
     with engine.connect() as connection:
         mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
     if mode != "wal":

@@ -1,4 +1,4 @@
-"""This machine: open files, room on the disk."""
+"""Checks this machine: open files, disk space."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_ROOM_MIB = 100
 
 
 def host_findings(home: Path) -> Iterator[Finding]:
-    """Tell of limits that a worker will run into."""
+    """Report limits that a worker will reach."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit != resource.RLIM_INFINITY and limit < MIN_OPEN_FILES:
         yield warning(
@@ -29,7 +29,7 @@ def host_findings(home: Path) -> Iterator[Finding]:
 def room_findings(
     folder: Path, *, little_mib: float = LITTLE_ROOM_MIB, none_mib: float = NO_ROOM_MIB
 ) -> Iterator[Finding]:
-    """Tell when the disk that holds ``folder``, or will hold it, is nearly full."""
+    """Report a nearly full disk, if it holds ``folder`` or will hold it."""
     path = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     free_mib = shutil.disk_usage(path).free / MIB
     if free_mib >= little_mib:

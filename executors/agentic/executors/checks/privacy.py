@@ -1,4 +1,4 @@
-"""Who else on this machine may read what a project keeps secret."""
+"""Checks which other users of this machine may read a project's secrets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def privacy_findings(settings: Settings) -> Iterator[Finding]:
 
 
 def _secret_files(settings: Settings) -> Iterator[Path]:
-    """Yield those outside the home that others may read."""
+    """Yield secret files outside the home that others may read."""
     for path in (*_database_files(settings), *_keys(settings)):
         if is_wide(path) and _can_be_reached(path):
             yield path
@@ -46,7 +46,7 @@ def _keys(settings: Settings) -> Iterator[Path]:
 
 
 def _can_be_reached(path: Path) -> bool:
-    """Whether no folder on the way keeps all others out."""
+    """Whether other users can pass all folders on the way."""
     return all(folder.stat().st_mode & 0o011 for folder in path.absolute().parents)
 
 

@@ -1,4 +1,4 @@
-"""Secrets, stored and of the environment, and the keys to them."""
+"""Checks secrets, stored and in the environment, and their keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentic.mappers.vault.rotation import unreadable
 
 
 def secret_findings(database: Database, keys: SecretKeys) -> Iterator[Finding]:
-    """Report keys that are missing or none, what no key decrypts, and variables that no project can read.
+    """Report missing or invalid keys, secrets that no key decrypts, and variables that no project can read.
 
     Raises:
         DatabaseUnavailableError: It cannot be opened.

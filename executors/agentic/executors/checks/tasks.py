@@ -1,4 +1,4 @@
-"""Celery tasks, as a worker finds them."""
+"""Checks Celery tasks as a worker finds them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentic.core.hooks import Finding
 
 
 def task_findings(app: Celery) -> Iterator[Finding]:
-    """Tell of tasks that cannot be imported, and of names that two of them claim."""
+    """Report tasks that cannot be imported, and names that two tasks use."""
     fault = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,4 +1,4 @@
-"""Who listens: workers, their queues, beat."""
+"""Checks the running workers, their queues, and beat."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ BEAT = "celerybeat@"
 
 
 def worker_findings(app: Celery, *, has_schedules: bool) -> Iterator[Finding]:
-    """Tell what nobody works off, and schedules that nobody fires.
+    """Report queues without a worker, and schedules that no beat fires.
 
-    Beat is asked for only when there are schedules: without any, nothing is missed.
+    Beat is checked only when there are schedules.
     """
     if not _can_be_asked(app):
         return
@@ -58,6 +58,6 @@ def _waiting(app: Celery) -> dict[str, int]:
 
 
 def _can_be_asked(app: Celery) -> bool:
-    """Whether the broker passes a question on to all that listen; a SQL database, for one, does not."""
+    """Whether the broker passes a question on to all listeners; a SQL database does not."""
     with app.connection_for_read() as connection:
         return "fanout" in connection.transport.implements.exchange_type

@@ -1,4 +1,4 @@
-"""Metrics of executions: where they stand, how they end, how long they take, what they store."""
+"""Metrics of executions: their states, ends, durations and stored rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from agentic.mappers.tables.columns import StoreNow
 from agentic.mappers.tables.core import CrawlModel, ExecutionModel, ExecutionStatus
 
 BUCKETS_S = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 150.0, 300.0, 600.0, 1800.0, 3600.0, 21_600.0)
-# What a ResultsRefusedError says.
+# The message of a ResultsRefusedError.
 REFUSED = "the results of agent % were not stored:%"
 _BUCKET_NAMES = (*map(str, BUCKETS_S), "+Inf")
 _ENDED = ENDED
@@ -39,7 +39,7 @@ _HAS_RESULTS = or_(ExecutionModel.status == ExecutionStatus.SUCCEEDED, Execution
 
 
 def executions(scope: Scope) -> Iterator[Metric]:
-    """Tell of executions: where they stand, how attempts ended, how long they took, and what they stored."""
+    """Yield metrics of executions: states, ends and durations of attempts, and stored rows."""
     found = _Found(scope.session.execute(select(StoreNow())).scalar_one(), labels_of_agents(scope))
     for project_id in project_ids(scope):
         for totals in totals_of(scope.session, project_id, "executions", count_executions):
@@ -50,12 +50,12 @@ def executions(scope: Scope) -> Iterator[Metric]:
 
 
 def keep_executions(database: Database, project_id: str) -> None:
-    """Keep what was counted of weeks that have passed."""
+    """Save the counts of past weeks."""
     keep_totals(database, project_id, "executions", _ended_executions)
 
 
 class _Totals(TypedDict):
-    """What is counted of executions. Each row begins with the id of an agent."""
+    """Counts of executions. Each row begins with the id of an agent."""
 
     standing: list[tuple[str, str, int, int, int, int, float | None]]
     durations: list[tuple[str, float | None, int, float]]
@@ -63,7 +63,7 @@ class _Totals(TypedDict):
 
 
 def count_executions(session: Session, project_id: str, span: Span) -> JSONValue:
-    """Count the executions of a project that were made in some weeks, by agent."""
+    """Count the executions that a project created in some weeks, by agent."""
     of = (ExecutionModel.project_id == project_id, *span.within("executions"))
     return cast(
         "JSONValue",
@@ -76,7 +76,7 @@ def count_executions(session: Session, project_id: str, span: Span) -> JSONValue
 
 
 def _ended_executions(session: Session, project_id: str, span: Span) -> JSONValue:
-    """Return nothing when one goes on: what its crawl has stored grows without a change of the execution."""
+    """Return nothing if one is active: the stored rows of its crawl grow while the execution is unchanged."""
     totals = cast("_Totals", count_executions(session, project_id, span))
     is_ended = all(row[1] in _ENDED for row in totals["standing"])
     return cast("JSONValue", totals) if is_ended else None
@@ -113,7 +113,7 @@ def _rows(session: Session, *where: ColumnElement[bool]) -> Iterator[list[object
 
 
 def _crawled(session: Session, *where: ColumnElement[bool]) -> Iterator[list[object]]:
-    """Yield what is stored of executions without results, as they run or were cut off: by their crawls."""
+    """Yield the stored rows of executions that run or were cut off, from their crawls."""
     sums = [func.sum(getattr(CrawlModel, name)) for name in COUNT_NAMES[:-1]]
     sums.append(func.sum(CrawlModel.failed - CrawlModel.excluded))
     of_crawl = (
@@ -131,14 +131,14 @@ def _by_agent(
     *where: ColumnElement[bool],
     by: Sequence[SQLColumnExpression[Any]] = (),
 ) -> Iterator[tuple[Any, ...]]:
-    # Computed, or SQLite would read the table in the order of its index on agents, which takes twice as long.
+    # Computed, or SQLite would read the table by its index on agents, which takes twice as long.
     agent = ExecutionModel.agent_id.concat("")
     yield from session.execute(select(agent, *by, *sums).where(*where).group_by(agent, *by))
 
 
 @dataclass
 class _Found:
-    """What was found, by label."""
+    """Values found, by label."""
 
     now: datetime
     labels: Mapping[str, Labels]
@@ -175,7 +175,7 @@ class _Found:
 
 @dataclass
 class _Standing:
-    """What was found of each project, platform and state."""
+    """Values found for each project, platform and state."""
 
     now_s: float
     count: Counter[Labels] = field(default_factory=Counter)
@@ -186,7 +186,7 @@ class _Standing:
     def add(self, labels: Labels, row: Sequence[Any]) -> None:
         status, count, begun, attempts, refused, oldest = row
         self.count[*labels, status] += count
-        # All attempts but the last one have failed or were cancelled, or none would have followed.
+        # All attempts except the last have failed or were cancelled, or none would have followed.
         self.ended[*labels, "failed"] += attempts - begun
         if status in _ENDED:
             self.ended[*labels, status] += begun

@@ -1,6 +1,6 @@
-"""Metrics for Prometheus, all read from the database at the moment they are asked for.
+"""Metrics for Prometheus, all read from the database at each scrape.
 
-So they are right for any number of workers, and stay so when one of them, or the exporter, is started anew.
+So they are right for any number of workers, also after a worker or the exporter restarts.
 """
 
 from __future__ import annotations
@@ -38,21 +38,20 @@ SOURCES: tuple[Source, ...] = (
 )
 
 KEEPERS = (executions.keep_executions, durable.keep_runs)
-"""Count items that must not be counted again."""
+"""Saves counts that must not be computed again."""
 
 
 class SqlCollector(Collector):
-    """Asks ``sources`` at each scrape, all of them about the same moment.
+    """Reads ``sources`` at each scrape, all of them at the same moment.
 
-    What was made in weeks that have passed is counted once: see :mod:`agentic.mappers.runs.totals`. What it
-    found is kept for 20 times as long as that took: however often it is scraped, it costs the database a
-    twentieth of its time at most. While the database cannot be read,
-    ``agentic_database_up`` is 0 and all else is missing.
+    Past weeks are counted once: see :mod:`agentic.mappers.runs.totals`. Results are cached for 20 times as
+    long as reading them took: however often it is scraped, it takes at most a twentieth of the database's
+    time. While the database cannot be read, ``agentic_database_up`` is 0 and all else is missing.
 
     Args:
-        database: Whose executions and durable runs it tells of.
-        project: Tell of this one alone.
-        sources: What to read.
+        database: Holds the executions and durable runs.
+        project: Report only this project.
+        sources: The sources to read.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class SqlCollector(Collector):
         self._kept_until = -math.inf
 
     def collect(self) -> Iterator[Metric]:
-        """Give the metrics as of now, or as of a little while ago."""
+        """Yield the current metrics, or recent ones from the cache."""
         with self._reading:
             began = time.monotonic()
             if began >= self._kept_until:
@@ -100,12 +99,12 @@ class SqlCollector(Collector):
 
 
 def registry_of(collector: Collector) -> CollectorRegistry:
-    """Return a registry of this collector alone: the exporter says nothing of its own process."""
+    """Return a registry with only this collector: the exporter does not report its own process."""
     registry = CollectorRegistry()
     registry.register(collector)
     return registry
 
 
 def as_text(collector: Collector) -> str:
-    """Return what Prometheus would get now."""
+    """Return the metrics as Prometheus would get them now."""
     return generate_latest(registry_of(collector)).decode()

@@ -1,4 +1,4 @@
-"""Metrics of durable runs: where they and their activations stand, what waits, how often workers died."""
+"""Metrics of durable runs: states of runs and activations, waiting work, deaths of workers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agentic.mappers.runs.reading import IS_OUTERMOST
 from agentic.mappers.runs.requests import open_requests
 from agentic.mappers.runs.totals import Span, keep_totals, totals_of
 
-# As the index of what can be claimed has it.
+# The same condition as in the index of claimable activations.
 _IS_OFFERED = and_(
     ACTIVATIONS.c.status == word(ActivationStatus.PENDING), ACTIVATIONS.c.is_held == literal_column("0")
 )
@@ -30,7 +30,7 @@ MAX_BATCHES = 20_000
 
 
 def runs(scope: Scope) -> Iterator[Metric]:
-    """Tell where runs stand, and how many questions wait for somebody."""
+    """Yield the states of runs, and the number of open questions."""
     names = dict(iter(scope.session.execute(select(PROJECTS.c.id, PROJECTS.c.name))))
     counts: Counter[Labels] = Counter()
     for project_id in project_ids(scope):
@@ -46,21 +46,21 @@ def runs(scope: Scope) -> Iterator[Metric]:
 
 
 def keep_runs(database: Database, project_id: str) -> None:
-    """Keep what was counted of weeks that have passed."""
+    """Save the counts of past weeks."""
     keep_totals(database, project_id, "runs", count_runs)
 
 
 def count_runs(session: Session, project_id: str, span: Span) -> JSONValue:
-    """Count the runs of a project that were made in some weeks, by where they stand; child runs left out."""
+    """Count the runs that a project created in some weeks, by status, without child runs."""
     status = RUNS.c.status
     own = (RUNS.c.project_id == project_id, IS_OUTERMOST, *span.within("runs"))
-    # Of each status a range of an index, which has all that is counted.
+    # For each status a range of an index, which holds all that is counted.
     query = select(status, func.count()).where(*own, status.in_(list(RunStatus))).group_by(status)
     return {str(found): count for found, count in session.execute(query)}
 
 
 def activations(scope: Scope) -> Iterator[Metric]:
-    """Tell what is to be done, by queue, what was given up, and how often leases ended unrenewed."""
+    """Yield open activations by queue, failed ones, and the number of expired leases."""
     counts: Counter[Labels] = Counter()
     expiries: Counter[Labels] = Counter()
     by = [ACTIVATIONS.c.queue, ACTIVATIONS.c.status]
@@ -78,7 +78,7 @@ def activations(scope: Scope) -> Iterator[Metric]:
         scope, ACTIVATIONS, sums, ACTIVATIONS.c.crashes > literal_column("0"), by=by
     ):
         expiries[project,] += crashes
-        if status == ActivationStatus.DEAD:  # of crashes
+        if status == ActivationStatus.DEAD:  # from crashes
             counts[project, queue, str(status)] += count
     text = "Activations that are open or failed for good, by current status."
     labels = ["project", "queue", "status"]
@@ -88,7 +88,7 @@ def activations(scope: Scope) -> Iterator[Metric]:
 
 
 def lags(scope: Scope) -> Iterator[Metric]:
-    """Tell for how long the oldest activation waits that could be claimed, by queue."""
+    """Yield how long the oldest claimable activation has waited, by queue."""
     lag_s = NOW - func.min(ACTIVATIONS.c.not_before)
     is_due = and_(_IS_OFFERED, ACTIVATIONS.c.not_before <= NOW)
     found = _sums(scope, ACTIVATIONS, [lag_s], is_due, by=[ACTIVATIONS.c.queue])
@@ -98,7 +98,7 @@ def lags(scope: Scope) -> Iterator[Metric]:
 
 
 def outbox(scope: Scope) -> Iterator[Metric]:
-    """Tell how many events are still to be published: those of as many batches as are worth counting."""
+    """Yield the number of unpublished events, in a limited number of batches."""
     names = dict(iter(scope.session.execute(select(PROJECTS.c.id, PROJECTS.c.name))))
     found: dict[Labels, float] = {}
     for project_id in project_ids(scope):
@@ -120,7 +120,7 @@ def _sums(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield sums over a table, with the name of the project and the columns ``by`` before them.
 
-    SQLite takes ``index`` where it is given: it cannot know how few rows of a large table an index has.
+    SQLite uses ``index`` if given: it cannot know how few rows of a large table an index has.
     """
     names = dict(iter(scope.session.execute(select(PROJECTS.c.id, PROJECTS.c.name))))
     query = select(table.c.project_id, *by, *sums).where(*where)

@@ -1,4 +1,4 @@
-"""Metrics of schedules: due times that found an execution at work."""
+"""Metrics of schedules: due times skipped because an execution was still active."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentic.mappers.tables.core import ProjectModel, ScheduleModel
 
 
 def skipped(scope: Scope) -> Iterator[Metric]:
-    """Tell how many due times were skipped because an execution of their schedule was at work."""
+    """Yield how many due times were skipped because an execution of their schedule was active."""
     query = (
         select(ProjectModel.name, func.sum(ScheduleModel.skipped_count))
         .join(ScheduleModel, ScheduleModel.project_id == ProjectModel.id)

@@ -1,4 +1,4 @@
-"""How metrics are read, and told: sums over executions, by project and platform."""
+"""Reads metrics from SQL: sums over executions, by project and platform."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ FamilyT = TypeVar("FamilyT", CounterMetricFamily, GaugeMetricFamily)
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a source of metrics reads.
+    """The scope of a source of metrics.
 
     Attributes:
         session: Sees one state of the database.
-        project_id: The one project to tell of; None for all.
+        project_id: The one project to report; None for all.
     """
 
     session: Session
@@ -55,7 +55,7 @@ def _seconds(element: SecondsBetween, compiler: SQLCompiler, **kw: object) -> st
 
 
 def project_ids(scope: Scope) -> list[str]:
-    """Return the projects to tell of."""
+    """Return the projects to report."""
     if scope.project_id is not None:
         return [scope.project_id]
     return [*scope.session.scalars(select(ProjectModel.id).order_by(ProjectModel.id))]

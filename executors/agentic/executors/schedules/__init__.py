@@ -1,1 +1,1 @@
-"""When schedules are due, and how they are fired."""
+"""Due times of schedules, and their firing."""

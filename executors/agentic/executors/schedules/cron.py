@@ -1,12 +1,12 @@
-"""When a cron line is due in a time zone, also on the days on which the clocks change.
+"""Due times of a cron line in a time zone, also on days when the clocks change.
 
-A line that names hours (``30 2 * * *``, ``0 */2 * * *``) means times of day. One that falls into the gap of
-spring is due when the gap ends; one that comes twice in autumn is due the first time. A line for every hour
-(``*/5 * * * *``) means a rhythm: in autumn it is due in both hours, and the gap of spring brings nothing new.
+A line that names hours (``30 2 * * *``, ``0 */2 * * *``) means times of day. A time in the spring gap is due
+when the gap ends; a time that comes twice in autumn is due the first time. A line for every hour
+(``*/5 * * * *``) means a rhythm: in autumn it is due in both hours, and the spring gap adds nothing.
 
-So do Debian's cron and Airflow; Celery (issue 10107) and systemd (issue 8647) leave an hour out in autumn.
-The calendar itself is cronsim's, which knows no zone here: with one it follows Debian's cron also where that
-loses a day (``*/5 2 * * *`` in spring).
+Debian's cron and Airflow do the same; Celery (issue 10107) and systemd (issue 8647) skip an hour in autumn.
+The calendar is cronsim's, used here without a zone: with one it copies Debian's cron even where that loses a
+day (``*/5 2 * * *`` in spring).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MINUTE = timedelta(minutes=1)
 
 
 class ScheduleTimesError(ExecutionError, ValueError):
-    """What a schedule says about its times cannot be used."""
+    """The times of a schedule cannot be used."""
 
 
 def cron_times(cron: str, timezone: str, after: datetime) -> Iterator[datetime]:
@@ -38,13 +38,13 @@ def cron_times(cron: str, timezone: str, after: datetime) -> Iterator[datetime]:
     Args:
         cron: Five fields, in local time.
         timezone: IANA name of the zone.
-        after: Aware.
+        after: An aware time.
 
     Raises:
         ScheduleTimesError: The line or the zone cannot be used.
     """
     zone = find_zone(timezone)
-    # Where the clock is turned back within a day, what is due again began at an earlier local time.
+    # When the clock is turned back within a day, repeated times began at an earlier local time.
     ahead = min(_offset(after, zone), _offset(after + timedelta(days=1), zone))
     walls = parse_cron(cron, after.astimezone(UTC).replace(tzinfo=None) + ahead)
     for moment in _moments(walls, zone, is_rhythm=len(walls.hours) == HOURS_A_DAY):
@@ -57,7 +57,7 @@ def parse_cron(cron: str, start: datetime) -> CronSim:
     """Return the local times of a cron line after ``start``, all naive.
 
     Raises:
-        ScheduleTimesError: It is none.
+        ScheduleTimesError: It is invalid.
     """
     from cronsim import CronSim, CronSimError
 
@@ -73,7 +73,7 @@ def parse_cron(cron: str, start: datetime) -> CronSim:
 
 
 def find_zone(name: str) -> zoneinfo.ZoneInfo:
-    """Return the time zone of that IANA name.
+    """Return the time zone with that IANA name.
 
     Raises:
         ScheduleTimesError: There is none.
@@ -88,7 +88,7 @@ def find_zone(name: str) -> zoneinfo.ZoneInfo:
 
 def _moments(walls: Iterable[datetime], zone: zoneinfo.ZoneInfo, *, is_rhythm: bool) -> Iterator[datetime]:
     """Yield when the clock shows ``walls``; the same moment may come several times."""
-    again: deque[datetime] = deque()  # the second time the clock shows what it has shown
+    again: deque[datetime] = deque()  # times that the clock shows a second time
     for wall in walls:
         early, late = _utc(wall, zone, fold=0), _utc(wall, zone, fold=1)
         while again and again[0] < early:

@@ -1,4 +1,4 @@
-"""Fires what is due: an execution in the database first, then a message to the workers."""
+"""Fires due schedules: first an execution in the database, then a message to the workers."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Queued = tuple[ExecutionModel, ScheduleModel]
 
 
 class Timekeeper:
-    """Looks after the schedules of every project; any number may do so at once.
+    """Fires the schedules of every project; any number may run at once.
 
-    What is due is decided by the clock of the database. Each due time is one transaction that adds the
-    execution and moves the schedule on; nothing is kept in memory, so it may be killed at any moment.
+    The clock of the database decides what is due. Each due time is one transaction that adds the execution
+    and advances the schedule; nothing is kept in memory, so it may be killed at any moment.
     """
 
     def __init__(self, database: Database, dispatcher: CeleryDispatcher) -> None:
@@ -42,10 +42,10 @@ class Timekeeper:
         self._faults: dict[str, str] = {}
 
     def tick(self) -> timedelta | None:
-        """Fire what is due now; return how long there is nothing more to do, None when for ever.
+        """Fire due schedules now; return the time until the next, None if there is none.
 
         Raises:
-            DatabaseUnavailableError: The database cannot be opened; what was fired stays so.
+            DatabaseUnavailableError: The database cannot be opened; earlier firings remain.
         """
         with self._database.reading() as session:
             now = store_now(session)
@@ -66,7 +66,7 @@ class Timekeeper:
         return min(waits, default=None)
 
     def _planned(self, schedule: ScheduleModel, now: datetime) -> Plan:
-        """One schedule that cannot be used must not stop the others; it is told once."""
+        """One unusable schedule must not stop the others; it is reported once."""
         try:
             planned = plan(Calendar.of(schedule), schedule.catch_up, schedule.settled_until, now)
         except ScheduleTimesError as exc:
@@ -81,7 +81,7 @@ class Timekeeper:
         for due in planned.due:
             with self._database.writing() as session:
                 fired = fire_schedule(session, schedule, due)
-            if fired is None:  # another beat looks after it now
+            if fired is None:  # another beat handles it now
                 return
             schedule.settled_until = due
             if isinstance(fired, Held):
@@ -104,7 +104,7 @@ class Timekeeper:
             log.info("schedule.fired", **_named(schedule), waited=True, execution_id=execution.id)
 
     def _dispatch(self, queued: Sequence[Queued]) -> None:
-        """Send the messages. Without a broker the executions stay queued: who reconciles sends them again."""
+        """Send the messages. Without a broker the executions stay queued: a reconciler sends them again."""
         for number, (execution, schedule) in enumerate(queued):
             try:
                 self._dispatcher.dispatch(execution, schedule.agent)

@@ -1,4 +1,4 @@
-"""When a schedule is due, and what of it is to be fired now: a pure function of what it says."""
+"""Due times of a schedule, and the ones to fire now, as pure functions of its definition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ON_TIME_S = 60.0
 """A start within this time after the due time is on time."""
 
 BATCH_SIZE = 10
-"""Missed due times of a schedule that are fired per check."""
+"""Missed due times of a schedule to fire per check."""
 
 PACE_S = 1.0
 """Interval between two such checks."""
@@ -31,7 +31,7 @@ _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """A due time, and the moment it is fired: up to the schedule's jitter later."""
+    """A due time, and its moment of firing: up to the schedule's jitter later."""
 
     due: datetime
     at: datetime
@@ -39,10 +39,10 @@ class Firing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
-    """The due times of a schedule; see :class:`ScheduleModel` for what it is made of.
+    """The due times of a schedule; see :class:`ScheduleModel` for its parts.
 
     Raises:
-        ScheduleTimesError: When asked for times, if they cannot be told.
+        ScheduleTimesError: From its methods, if the times cannot be computed.
     """
 
     schedule_id: str
@@ -54,7 +54,7 @@ class Calendar:
 
     @classmethod
     def of(cls, schedule: ScheduleModel) -> Calendar:
-        """Return that of a stored schedule."""
+        """Return the calendar of a stored schedule."""
         return cls(
             schedule_id=schedule.id,
             anchor=schedule.anchor,
@@ -75,10 +75,10 @@ class Calendar:
         return (self.anchor + step * number for number in steps)
 
     def firings_after(self, moment: datetime) -> Iterator[Firing]:
-        """Yield what is due later than ``moment``, in order; so are the moments of firing.
+        """Yield the firings due later than ``moment``; due times and moments of firing are in order.
 
-        The jitter of a due time is drawn by a hash, so that it is the same wherever and whenever it is asked
-        for, and ends before the next due time.
+        The jitter of a due time comes from a hash, so that it is always the same everywhere, and ends before
+        the next due time.
         """
         for due, following in pairwise(self.due_after(moment)):
             room = min(timedelta(seconds=self.jitter_s), following - due)
@@ -91,12 +91,12 @@ class Calendar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is to be done for a schedule now.
+    """The actions for a schedule now.
 
     Attributes:
-        due: Due times to be fired, the oldest first; those before each are given up.
-        missed: The newest due time that is given up, when none is fired.
-        next_at: When there is something to do again; None means never.
+        due: Due times to fire, the oldest first; times before each are skipped.
+        missed: The newest skipped due time, if none is fired.
+        next_at: Time of the next action; None means never.
     """
 
     due: tuple[datetime, ...] = ()
@@ -105,13 +105,13 @@ class Plan:
 
 
 def plan(calendar: Calendar, catch_up: CatchUp, settled_until: datetime, now: datetime) -> Plan:
-    """Return what is to be fired at ``now`` of what came due after ``settled_until``.
+    """Return the due times after ``settled_until`` to fire at ``now``.
 
-    Of due times that have passed, ``last`` fires the newest, ``none`` the newest if it is no more than
-    60 s late, and ``all`` each of them, ten at a look and the next look a second later.
+    Of passed due times, ``last`` fires the newest, ``none`` the newest if it is at most 60 s late, and
+    ``all`` each of them, ten per check and the next check a second later.
 
     Raises:
-        ScheduleTimesError: The times of the schedule cannot be told.
+        ScheduleTimesError: The times of the schedule cannot be computed.
     """
     first = first_firing(calendar, settled_until)
     if first is None or first.at > now:
@@ -132,17 +132,17 @@ def plan(calendar: Calendar, catch_up: CatchUp, settled_until: datetime, now: da
             assert_never(catch_up)
 
 
-@lru_cache(maxsize=10_000)  # asked for each schedule every other second, and 0.2 ms of work for a cron line
+@lru_cache(maxsize=10_000)  # called for each schedule every other second, and takes 0.2 ms for a cron line
 def first_firing(calendar: Calendar, after: datetime) -> Firing | None:
     """Return the first of :meth:`Calendar.firings_after`; None when it is never due."""
     return next(calendar.firings_after(after), None)
 
 
 def read_interval(text: str) -> int:
-    """Return the seconds of an interval as ``90s``, ``15m``, ``1h`` or ``1d``.
+    """Return the seconds of an interval like ``90s``, ``15m``, ``1h`` or ``1d``.
 
     Raises:
-        ScheduleTimesError: It is none, or is too short or too long.
+        ScheduleTimesError: It is invalid, too short or too long.
     """
     advice = "give whole seconds, minutes, hours or days, as 90s, 15m, 1h or 1d"
     parts = re.fullmatch(r"([0-9]{1,9})([smhd])", text.strip())
@@ -155,7 +155,7 @@ def read_interval(text: str) -> int:
 
 
 def shown_interval(seconds: int) -> str:
-    """Return an interval as :func:`read_interval` reads it, in the largest unit it is whole in."""
+    """Return an interval in the format of :func:`read_interval`, in the largest whole unit."""
     unit, size = max(
         (found for found in _UNITS_S.items() if seconds % found[1] == 0), key=lambda found: found[1]
     )
@@ -163,7 +163,7 @@ def shown_interval(seconds: int) -> str:
 
 
 def check_timing(timing: Timing) -> None:
-    """Return when a schedule that says this can be used.
+    """Check that a schedule with this timing can be used.
 
     Raises:
         ScheduleTimesError: The cron line or the time zone cannot be used, or it is never due.
@@ -195,7 +195,7 @@ def _all_of(calendar: Calendar, settled_until: datetime, now: datetime) -> Plan:
 def _newest(calendar: Calendar, settled_until: datetime, now: datetime) -> Firing:
     """Return the newest firing that has passed; there is one.
 
-    It is looked for from now backwards, in ever longer spans: a year of each minute would take seconds.
+    The search goes back from now in ever longer spans: a year of minutes would take seconds.
     """
     span = timedelta(hours=1)
     while True:

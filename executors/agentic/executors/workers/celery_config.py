@@ -1,4 +1,4 @@
-"""What the user's own ``celeryconfig`` says; Celery itself need not be loaded to know."""
+"""Reads the user's own ``celeryconfig`` without loading Celery."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _is_unread: ContextVar[bool] = ContextVar("is_unread", default=False)
 
 
 def own_module() -> ModuleType | None:
-    """Return the module ``celeryconfig`` of the current folder or the path; None if there is none.
+    """Return the module ``celeryconfig`` of the current folder or the path, or None.
 
-    To read it is to run it. A file of the current folder is not run if another user may have written it, nor
+    Reading it runs it. A file in the current folder is not run if another user may have written it, nor
     in a block of :func:`unread`, unless the environment names it.
 
     Raises:
-        SettingsError: The environment variable CELERY_CONFIG_MODULE names a module that is not there, or the
-            file of the current folder is another user's.
+        SettingsError: The environment variable CELERY_CONFIG_MODULE names a missing module, or the file in
+            the current folder belongs to another user.
     """
     named = os.environ.get(CONFIG_MODULE_VARIABLE)
     name = named or DEFAULT_MODULE
@@ -59,7 +59,7 @@ def own_module() -> ModuleType | None:
 
 @contextmanager
 def unread() -> Iterator[None]:
-    """Do without the ``celeryconfig`` of the current folder in a block: what looks around must not run it."""
+    """Ignore the current folder's ``celeryconfig`` in a block: code that only inspects must not run it."""
     token = _is_unread.set(True)
     try:
         yield
@@ -68,7 +68,7 @@ def unread() -> Iterator[None]:
 
 
 def unread_file() -> Path | None:
-    """Return the file of the current folder that :func:`unread` leaves out, if there is one."""
+    """Return the file in the current folder that :func:`unread` ignores, if there is one."""
     if os.environ.get(CONFIG_MODULE_VARIABLE):
         return None
     with _here_on_path():
@@ -76,7 +76,7 @@ def unread_file() -> Path | None:
 
 
 def broker_in_use(settings: Settings) -> str | None:
-    """Return the URL of the broker that workers use, the first of several; None if nothing names one."""
+    """Return the URL of the broker that workers use, the first of several; None if none is configured."""
     found: object = os.environ.get(BROKER_VARIABLE) or _own_broker() or settings.broker
     if isinstance(found, (list, tuple)):
         found = next(iter(found), None)
@@ -86,7 +86,7 @@ def broker_in_use(settings: Settings) -> str | None:
 def _own_broker() -> object:
     try:
         return getattr(own_module(), "broker_url", None)
-    except Exception as exc:  # a worker would not start with it; others need nothing of it but this
+    except Exception as exc:  # a worker would not start with it; others need only this from it
         log.warning("celeryconfig.unreadable", reason=f"{type(exc).__name__}: {exc}")
         return None
 

@@ -1,4 +1,4 @@
-"""Celery settings: ours, then what an importable ``celeryconfig`` says."""
+"""Celery settings: ours, then those in an importable ``celeryconfig``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DEFAULTS: Mapping[str, object] = {
     # celeryconfig can give one platform a queue of its own.
     "task_routes": {
         START_AGENT: {"queue": "agentic.sys"},
-        # What needs a browser: few at a time, on workers that have one.
+        # Work that needs a browser: few at a time, on workers that have one.
         f"{RUN_AGENT}.*.browser": {"queue": "agentic.browser"},
         f"{RUN_AGENT}*": {"queue": "agentic.default"},
     },
@@ -54,12 +54,12 @@ DEFAULTS: Mapping[str, object] = {
     "beat_enable_remote_control": True,
     "beat_scheduler": "agentic.executors.beat:LedgerScheduler",
     "broker_connection_retry_on_startup": True,
-    # A broker that is away for long, or takes nothing for a while (it is full, starts, is a replica), ends no
-    # worker: Celery gives up after 100 tries, and takes a refusal for a fault of its own.
+    # A long outage of the broker, or a refusal (it is full, starts, is a replica), must not end a worker:
+    # Celery stops after 100 tries, and takes a refusal for its own fault.
     "broker_connection_max_retries": None,
     "broker_channel_error_retry": True,
     "broker_transport_options": {
-        # Redis hands a message out again after this time, finished or not: longer than any task.
+        # Redis delivers a message again after this time, finished or not: longer than any task.
         "visibility_timeout": 24 * HOUR_S,
         "unacked_restore_interval": 10,
         "unacked_restore_throttle": 1,
@@ -72,14 +72,14 @@ DEFAULTS: Mapping[str, object] = {
 
 
 def celery_settings(settings: Settings) -> dict[str, object]:
-    """Return what the Celery app is configured with.
+    """Return the configuration of the Celery app.
 
     Packaged defaults first, then the broker of ``settings``, then the public names of the module
-    ``celeryconfig`` if the current folder or the path has one. They are merged here, as Celery's own
-    ``add_defaults`` would win over ``celeryconfig`` (seen with 5.7.0).
+    ``celeryconfig`` if the current folder or the path has one. They are merged here because Celery's own
+    ``add_defaults`` would override ``celeryconfig`` (seen with 5.7.0).
 
     Raises:
-        SettingsError: The environment variable CELERY_CONFIG_MODULE names a module that is not there.
+        SettingsError: The environment variable CELERY_CONFIG_MODULE names a missing module.
     """
     broker = {"broker_url": settings.broker} if settings.broker else {}
     return {**DEFAULTS, **broker, **_own_settings()}
@@ -93,7 +93,7 @@ def _own_settings() -> dict[str, object]:
 
 
 def _is_setting(name: str, value: object) -> bool:
-    """Leave out what the module imported: functions, classes, other modules."""
+    """Whether a name is a setting, not an import: a function, a class, another module."""
     if name.startswith("_") or isinstance(value, ModuleType):
         return False
     return name in SETTING_KEYS or isinstance(value, _PLAIN)

@@ -22,12 +22,12 @@ from agentic.mappers import (
     create_execution,
 )
 
-# A broker in reach answers in milliseconds; a command should not hang on one that is not.
+# A reachable broker answers in milliseconds; a command should not hang on an unreachable one.
 CONNECT_TIMEOUT_S = 3
 
 
 def agent_queue(app: Celery, route: str) -> str:
-    """Return the queue that the app's ``task_routes`` name for agents of a route: a platform, or more."""
+    """Return the queue in the app's ``task_routes`` for agents of a route: a platform, or more."""
     found = app.amqp.router.route({}, f"{RUN_AGENT}.{route}")
     return str(found["queue"].name)
 
@@ -42,7 +42,7 @@ class CeleryDispatcher:
         """Make sure that the broker answers; takes a few seconds at most.
 
         Raises:
-            BrokerUnavailableError: It is not configured, or does not answer.
+            BrokerUnavailableError: There is none, or it does not answer.
         """
         with self._connected():
             pass
@@ -50,8 +50,8 @@ class CeleryDispatcher:
     def submit(self, database: Database, agent: AgentModel) -> ExecutionModel:
         """Queue a new execution of ``agent`` and return it.
 
-        The broker is asked first, so that nothing is written while it is down. Should it go away just
-        then, the execution is kept as failed, with the reason.
+        The broker is checked first, so that nothing is written while it is down. If it fails just after
+        that, the execution is kept as failed, with the reason.
 
         Raises:
             BrokerUnavailableError: The broker cannot be reached.
@@ -62,7 +62,7 @@ class CeleryDispatcher:
             try:
                 self._send(connection, execution, agent)
             except BrokerUnavailableError as exc:
-                # Whoever asked for it is told, too: no need to be loud.
+                # The caller gets the error, too: a quiet log is enough.
                 ending = Ending(
                     status=ExecutionStatus.FAILED, error=str(exc), cause=exc, log_level=logging.INFO
                 )
@@ -73,10 +73,10 @@ class CeleryDispatcher:
         return execution
 
     def dispatch(self, execution: ExecutionModel, agent: AgentModel) -> None:
-        """Queue an execution that is stored already: a new one, or one that failed or was lost.
+        """Queue a stored execution: a new one, or one that failed or was lost.
 
         Raises:
-            BrokerUnavailableError: The broker cannot be reached; the execution stays as it is.
+            BrokerUnavailableError: The broker cannot be reached; the execution is unchanged.
         """
         with self._connected() as connection:
             self._send(connection, execution, agent)
@@ -87,13 +87,13 @@ class CeleryDispatcher:
             self._app.send_task(
                 RUN_AGENT,
                 args=(execution.id, agent.id),
-                # One id a try, so that the same try sent twice is seen as such, and Flower finds it.
+                # One id per try, so that a try sent twice is recognized, and Flower finds it.
                 task_id=f"{execution.id}.{execution.attempts + 1}",
                 connection=connection,
                 retry=False,
                 # Lets task_routes choose the queue by platform, and by what it needs.
                 route_name=f"{RUN_AGENT}.{route_of(agent)}",
-                # What Flower shows: a readable name, and arguments without their quotes.
+                # For Flower: a readable name, and arguments without their quotes.
                 shadow=f"agentic.{label}",
                 argsrepr=f"execution={execution.id} agent={agent.id}",
                 kwargsrepr="{}",
@@ -119,10 +119,10 @@ class CeleryDispatcher:
 
 @contextmanager
 def translated(app: Celery) -> Iterator[None]:
-    """Say of a broker that cannot be used what that means here.
+    """Translate the errors of an unavailable broker.
 
     Raises:
-        BrokerUnavailableError: It cannot.
+        BrokerUnavailableError: It is unavailable.
     """
     try:
         yield

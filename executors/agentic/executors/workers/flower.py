@@ -1,7 +1,7 @@
-"""Flower that answers its owner only: a module to run with ``-A agentic.executors flower`` behind it.
+"""Flower that answers only its owner: a module to run, followed by ``-A agentic.executors flower``.
 
-Flower itself answers requests for any host name: a page in the owner's browser could read it under a name of
-the page's own that is resolved to 127.0.0.1 (DNS rebinding). And its ``/metrics`` asks for no password.
+Flower itself answers requests for any host name: a page in the owner's browser could read it under the page's
+own host name, resolved to 127.0.0.1 (DNS rebinding). And its ``/metrics`` needs no password.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _OPEN = "/healthcheck"
 
 
 class GuardedFlower(Flower):  # type: ignore[misc]  # its base has no types
-    """Flower that refuses requests by a foreign host name, and every page without the password."""
+    """Flower that refuses requests with a foreign host name, and every page without the password."""
 
     def find_handler(self, request: HTTPServerRequest, **kwargs: Any) -> Any:  # noqa: ANN401 - as Tornado has it
-        """Return what answers ``request``: Flower, or a refusal."""
+        """Return the handler of ``request``: Flower, or a refusal."""
         if not is_own_host(request.host):
             delegate = self.get_handler_delegate(request, ErrorHandler, {"status_code": 403})
         elif request.path != _OPEN and not may_pass(
@@ -39,7 +39,7 @@ class GuardedFlower(Flower):  # type: ignore[misc]  # its base has no types
 
 
 def is_own_host(host: str) -> bool:
-    """Whether a Host header names loopback, at any port, as a tunnel has another one."""
+    """Whether a Host header names loopback, at any port, because tunnels use other ports."""
     try:
         return urlsplit(f"//{host}").hostname in HOSTS
     except ValueError:
@@ -47,7 +47,7 @@ def is_own_host(host: str) -> bool:
 
 
 def may_pass(authorization: str, logins: Sequence[str]) -> bool:
-    """Whether a header has one of ``logins`` (``user:password``); with none, Flower asks in another way."""
+    """Whether a header has one of ``logins`` (``user:password``); without logins, Flower checks otherwise."""
     given = authorization.encode()
     expected = [b"Basic " + b64encode(login.encode()) for login in logins]
     return not expected or any(hmac.compare_digest(given, one) for one in expected)

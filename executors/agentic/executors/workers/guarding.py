@@ -1,4 +1,4 @@
-"""Tasks of the engine, which the code of handlers cannot cancel: one run must not harm another."""
+"""Engine tasks, which handler code cannot cancel: one run must not harm another."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 STOP_S = 8.0
-"""Time for a handler to end when it is stopped or late; less than a closing loop gets."""
+"""Time for a stopped or late handler to end; less than a closing loop gets."""
 
 _handling: ContextVar[_Mark | None] = ContextVar("agentic_handling", default=None)
-"""The attempt whose handler's code runs, in all its tasks, timers and callbacks; None: the engine."""
+"""The attempt whose handler code runs, in all its tasks, timers and callbacks; None: the engine."""
 
 
 class EngineTask(asyncio.Task[T]):
-    """A task that only the engine cancels: for code of handlers, ``cancel()`` does nothing and returns False.
+    """A task that only the engine cancels: in handler code, ``cancel()`` does nothing and returns False.
 
-    A handler that cancels ``asyncio.all_tasks()`` would else stop every other run of its process. What a
-    handler begins itself, an engine of its own for example, it may cancel.
+    Else a handler that cancels ``asyncio.all_tasks()`` would stop every other run of its process. A handler
+    may cancel the tasks it starts itself, for example its own engine.
     """
 
     def __init__(self, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> None:
@@ -45,8 +45,8 @@ class HandlerTask(asyncio.Task[T]):
 
     Attributes:
         cancelled_itself: Whether its own code did: a cancel scope that leaks, ``current_task().cancel()``.
-        ended: Done when the task is, or when it is left behind. To await the task itself would be to get a
-            GeneratorExit that its code raised, which closes all coroutines on the way.
+        ended: Done when the task is done or abandoned. Awaiting the task itself could raise a
+            GeneratorExit from its code, which closes all coroutines on the way.
     """
 
     def __init__(self, work: Coroutine[Any, Any, T]) -> None:
@@ -60,7 +60,7 @@ class HandlerTask(asyncio.Task[T]):
         super().__init__(self._noting_end(), loop=loop, context=_marked(self._mark))
 
     async def _noting_end(self) -> T:
-        # Noted from within: a callback of the task would come a turn of the loop later.
+        # Recorded inside: a callback of the task would come one loop iteration later.
         self._is_begun = True
         try:
             return await self._work
@@ -76,12 +76,12 @@ class HandlerTask(asyncio.Task[T]):
         return self._request_end(msg)
 
     def stop(self, reason: str | None = None) -> None:
-        """Request the end of the handler; after ``STOP_S`` it is left behind."""
+        """Request the end of the handler; after ``STOP_S`` it is abandoned."""
         self._request_end(reason)
         self.limit(0.0)
 
     def limit(self, seconds: float | None) -> None:
-        """Leave the handler behind if it still runs ``STOP_S`` after its time; None lifts the limit."""
+        """Abandon the handler if it still runs ``STOP_S`` after its time; None removes the limit."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -97,7 +97,7 @@ class HandlerTask(asyncio.Task[T]):
             self.ended.set_result(None)
 
     def _request_end(self, reason: object) -> bool:
-        if not self._is_begun:  # what never begins does not note its end
+        if not self._is_begun:  # it never begins, and so never records its end
             self.add_done_callback(self._note_no_begin)
         return super().cancel(reason)
 
@@ -118,7 +118,7 @@ _left: set[HandlerTask[Any]] = set()
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Have the handler task that runs this left behind when the block takes too long."""
+    """Abandon the handler task that runs this when the block takes too long."""
     task = asyncio.current_task()
     if not isinstance(task, HandlerTask):
         yield
@@ -131,12 +131,12 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 def engine_task(work: Coroutine[Any, Any, T]) -> EngineTask[T]:
-    """Begin ``work`` on the running loop, out of reach of handlers."""
+    """Start ``work`` on the running loop, where handlers cannot cancel it."""
     return EngineTask(work, asyncio.get_running_loop())
 
 
 class _Mark:
-    """Stands for one try of a handler."""
+    """Represents one try of a handler."""
 
     is_refused = False
 

@@ -1,4 +1,4 @@
-"""Keeps a worker whose tasks run in its own process: the pools ``threads`` and ``solo``."""
+"""Restarts a worker whose tasks run in its own process: the pools ``threads`` and ``solo``."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 
 
 def is_kept() -> bool:
-    """Whether this process is the worker that another one keeps; what it starts itself is not."""
+    """Whether this process is a worker with a keeper; its own child processes are not."""
     return os.environ.pop(KEPT_VARIABLE, None) is not None
 
 
 class Keeper:
-    """Runs a worker in a process of its own, and begins it again when it was ended as its loop stood still.
+    """Runs a worker in its own process, and restarts it when it was ended because its loop stalled.
 
-    Signals are handed on; the worker is in a session of its own, so that Ctrl-C reaches it once. However this
+    Signals are passed on; the worker has its own session, so that Ctrl-C reaches it once. However this
     process ends, the worker ends with it.
 
     Args:
-        options: Of ``agentic worker``.
+        options: Options of ``agentic worker``.
     """
 
     def __init__(self, options: Sequence[str]) -> None:
@@ -41,7 +41,7 @@ class Keeper:
         self._is_stopping = False
 
     def run(self) -> int:
-        """Return what the worker ends with, as a shell tells it."""
+        """Return the worker's exit code, as a shell reports it."""
         for number in _SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._hand_on)

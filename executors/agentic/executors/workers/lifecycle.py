@@ -1,4 +1,4 @@
-"""What a worker process keeps from task to task: a loop, a database, durable runs; made after fork."""
+"""The resources that a worker process keeps between tasks: loop, database, durable runs; made after fork."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class WorkerProcess:
     def run_agent(
         self, app: Celery, execution_id: str, agent_id: str, *, is_again: bool = False
     ) -> ExecutionOutcome:
-        """Begin an execution, and work on it in place; see :meth:`RunProcess.run_agent`.
+        """Start an execution, and work on it in place; see :meth:`RunProcess.run_agent`.
 
         Raises:
-            AgenticError: It failed; or the database is not there or not migrated, or knows no such execution.
-            Reject: The worker stops; what it was at is given back.
+            AgenticError: It failed; or the database is missing or not migrated, or lacks the execution.
+            Reject: The worker stops; its current work is returned.
         """
         runs = self._runs_of(app)
         progress = TaskProgress(current_task)
@@ -82,11 +82,11 @@ class WorkerProcess:
         return self._do(self._checked(run))
 
     def activate(self, app: Celery, project_id: str, wanted: ActivationId) -> Worked:
-        """Do an activation of a durable run, and what follows it in place; wait until that is done.
+        """Do an activation of a durable run, and the next ones in place; wait until that is done.
 
         Raises:
-            AgenticError: The database is not there or not migrated, or cannot be used.
-            Reject: The worker stops; what it was at is given back.
+            AgenticError: The database is missing or not migrated, or cannot be used.
+            Reject: The worker stops; its current work is returned.
         """
         runs = self._runs_of(app)
         progress = TaskProgress(current_task)
@@ -124,17 +124,17 @@ class WorkerProcess:
         )
 
     def check_database(self) -> None:
-        """Refuse a database that lacks tables; one that once had them all is not asked again.
+        """Refuse a database that lacks tables; a complete one is not checked again.
 
         Raises:
-            DatabaseNotMigratedError: Some are missing, or old.
+            DatabaseNotMigratedError: Some are missing or old.
         """
         if not self._is_checked:
             require_current(self.database, get_registry())
             self._is_checked = True
 
     def close(self) -> None:
-        """End what still runs, then close the loop and the database."""
+        """End all running work, then close the loop and the database."""
         self._loop.close(STOPPED)
         close_pulse()
         if self._runs is not None:
@@ -147,7 +147,7 @@ _lock = threading.Lock()
 
 
 def current_process() -> WorkerProcess:
-    """Return what this process keeps, made when first asked for: a fork would share it."""
+    """Return the resources of this process, made on first use: a fork would share them."""
     with _lock:
         process = _processes.get(os.getpid())
         if process is None:
@@ -160,7 +160,7 @@ _folders: list[Path] = []
 
 @worker_shutdown.connect
 def remove_folder(**_facts: object) -> None:
-    """Remove what the processes of this worker wrote down about themselves."""
+    """Remove the pulse folder of this worker's processes."""
     while _folders:
         rmtree(_folders.pop(), ignore_errors=True)
 
@@ -168,7 +168,7 @@ def remove_folder(**_facts: object) -> None:
 @worker_process_shutdown.connect  # a child of the prefork pool
 @worker_shutdown.connect  # the worker itself, where tasks run in it: the pools threads and solo
 def close_process(**_facts: object) -> None:
-    """Close what this process opened."""
+    """Close the resources of this process."""
     process = _processes.get(os.getpid())
     if process is not None:
         process.close()
@@ -176,7 +176,7 @@ def close_process(**_facts: object) -> None:
 
 @worker_process_init.connect
 def bind_process(**_facts: object) -> None:
-    """Let no process of the prefork pool outlive its worker; the pool ``solo`` sends this signal, too."""
+    """End each process of the prefork pool with its worker; the pool ``solo`` sends this signal, too."""
     if billiard.current_process().name != MAIN_PROCESS:
         end_with_parent()
 
@@ -196,7 +196,7 @@ def prepare_worker(
 ) -> None:
     """Refuse to start without a broker; set structlog to the worker's log level.
 
-    Celery goes on to set up its own logging. Pool processes inherit all of this.
+    Celery then sets up its own logging. Pool processes inherit all of this.
     """
     _require_broker(conf)
     load_plugins()
@@ -207,19 +207,19 @@ def prepare_worker(
 
 
 def load_plugins() -> None:
-    """Load what plugins bring before the pool forks: each of its processes would do it at its first task.
+    """Load the plugins before the pool forks: else each of its processes would do it at its first task.
 
-    That takes half a second, which would count to the task's time limit. What a plugin does wrong is kept as
+    That takes half a second, which would count toward the task's time limit. A plugin's fault is kept as
     its error.
     """
     registry = get_registry()
-    _ = registry.platforms, registry.workflows  # gathered when asked for, then kept
+    _ = registry.platforms, registry.workflows  # loaded on first use, then kept
 
 
 @after_setup_logger.connect
 @after_setup_task_logger.connect
 def mask_logs(logger: logging.Logger, **_facts: object) -> None:
-    """Let no library's log lines show the secrets that this process has read; beat's neither."""
+    """Mask the secrets that this process has read in the log lines of libraries and of beat."""
     mask_handlers(logger)
 
 
@@ -231,14 +231,14 @@ def prepare_beat(sender: Service, **_facts: object) -> None:
 
 def _require_broker(conf: Mapping[str, object]) -> None:
     if not conf["broker_url"]:
-        # Celery would knock at an AMQP server on this machine, for ever.
+        # Celery would try an AMQP server on this machine forever.
         error = BrokerUnavailableError(None)
         sys.stderr.write(f"agentic: {harmless(str(error))}\n")
         raise SystemExit(error.exit_code)
 
 
 def _why(interruption: BaseException) -> str:
-    """Say why a run is stopped from outside."""
+    """Return why a run is stopped from outside."""
     if isinstance(interruption, SoftTimeLimitExceeded):
         return "its time limit passed"
     return STOPPED

@@ -1,4 +1,4 @@
-"""One asyncio loop on a thread of its own, for callers that block."""
+"""One asyncio loop on its own thread, for callers that block."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from agentic.executors.workers.pulse import BEAT_S, own_pulse
 log = get_logger(__name__)
 
 T = TypeVar("T")
-# What an interrupted coroutine gets to clean up: write its end, close what it opened.
+# Time for an interrupted coroutine to clean up: write its end, close its resources.
 CLEANUP_S = 10.0
 # Of sysexits.h, EX_SOFTWARE; Celery ends its processes with it, too.
 STUCK_EXIT_CODE = 70
 
 
 LOOK_S = 0.5
-"""A signal just before a thread waits does not wake it: so it wakes up from time to time."""
+"""A signal just before a thread waits does not wake it, so it wakes up at this interval."""
 
 
 class LoopClosedError(RuntimeError):
@@ -33,13 +33,13 @@ class LoopClosedError(RuntimeError):
 
 
 class LoopThread:
-    """Runs coroutines on a daemon thread. One a process: connections live on the loop they were made on.
+    """Runs coroutines on a daemon thread. One per process: connections live on the loop they were made on.
 
     Make it after fork; a loop does not survive one. Code that blocks the loop is named in the log.
 
     Args:
-        finish: Called on the loop at its end, when all work is over, to close what was opened on it.
-        cleanup_s: What cancelled work gets to end; after that nobody waits for it any longer.
+        finish: Called on the loop at its end, when all work is over, to close its resources.
+        cleanup_s: Time for cancelled work to end; after that the thread stops waiting.
     """
 
     def __init__(
@@ -62,18 +62,18 @@ class LoopThread:
         *,
         explain: Callable[[BaseException], str] = repr,
     ) -> T:
-        """Run ``work`` on the loop and wait for what it returns.
+        """Run ``work`` on the loop and wait for its result.
 
         An exception that interrupts the waiting thread (a time limit or a signal, which Python raises there)
         cancels ``work``, gives it ``cleanup_s`` to end, and is then raised.
 
         Args:
             work: The coroutine.
-            explain: Says why ``work`` is cancelled; becomes the message of its ``CancelledError``.
+            explain: Returns why ``work`` is cancelled, as the message of its ``CancelledError``.
 
         Raises:
             LoopClosedError: The loop was closed, before or meanwhile.
-            SystemExit: Interrupted work does not end. A process cannot go on with it, nor without its loop.
+            SystemExit: Interrupted work does not end, so the process cannot continue.
         """
         job = _Job(self._loop, work)
         try:
@@ -90,10 +90,10 @@ class LoopThread:
             self._jobs.discard(job)
 
     def close(self, reason: str = "the process ends") -> None:
-        """Cancel what still runs, wait ``cleanup_s`` for its end, and end the thread; may be called again.
+        """Cancel running work, wait ``cleanup_s`` for its end, and end the thread; may be called again.
 
         Args:
-            reason: Why; the message of the ``CancelledError``, and of the error that :meth:`run` raises.
+            reason: The message of the ``CancelledError``, and of the error that :meth:`run` raises.
         """
         with self._beginning:
             if self._closed_because is None:
@@ -103,7 +103,7 @@ class LoopThread:
         self._is_stuck = self._thread.is_alive()
         self._watch.close()
         for job in tuple(self._jobs):
-            job.outcome.cancel()  # it does not end, but nobody is to wait for that any longer
+            job.outcome.cancel()  # it does not end, but the waiting must stop
 
     def _begin(self, job: _Job[T]) -> None:
         with self._beginning:
@@ -131,20 +131,20 @@ class LoopThread:
         self._loop.close()
 
     def _beat(self) -> None:
-        """Show whoever watches this process that its loop is alive."""
+        """Show the watcher of this process that its loop is alive."""
         if (pulse := own_pulse()) is not None:
             pulse.beat()
             self._loop.call_later(BEAT_S, self._beat)
 
     def _run_until_closed(self) -> None:
-        """Run the loop, and again when foreign code ends it: all others in the process need it.
+        """Run the loop, and restart it when foreign code ends it: the rest of the process needs it.
 
-        ``loop.stop()`` does, and so does a task or callback that raises SystemExit or KeyboardInterrupt.
+        ``loop.stop()`` ends it, and a task or callback that raises SystemExit or KeyboardInterrupt.
         """
         while self._closed_because is None:
             try:
                 self._loop.run_forever()
-            except BaseException as exc:  # no signal: those are for the main thread
+            except BaseException as exc:  # not from a signal: only the main thread gets signals
                 log.warning("loop.interrupted", error=line_of(exc))
                 if self._loop.is_closed():  # everything open in this process lived on it
                     os._exit(STUCK_EXIT_CODE)
@@ -161,7 +161,7 @@ class LoopThread:
                 log.warning("loop.interrupted", error=line_of(exc))
 
     async def _end(self) -> None:
-        """Cancel the work before what it may need: tasks that serve it, and what it has open."""
+        """Cancel the work first, then the tasks and resources that it may need."""
         await _cancelled([job.task for job in tuple(self._jobs) if job.task], self._closed_because)
         if self._finish is not None:
             try:
@@ -175,9 +175,9 @@ class _Job(Generic[T]):
     """A coroutine that a thread waits for; its methods are called on the loop.
 
     Attributes:
-        outcome: What the thread waits for.
+        outcome: The result that the thread waits for.
         interrupted: Why the thread no longer wants it, if so.
-        task: Runs it, once it has begun.
+        task: Its task, once it has begun.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, work: Coroutine[object, object, T]) -> None:
@@ -200,11 +200,11 @@ class _Job(Generic[T]):
             self.task.cancel(self.interrupted)
 
     def abandon(self) -> None:
-        """Tell that nothing came of it, if nothing has."""
+        """Cancel the outcome, if there is none yet."""
         self._work.close()
         if not self.outcome.done():
             self.outcome.cancel()
-            self.outcome.set_running_or_notify_cancel()  # who waits for it is told only by this
+            self.outcome.set_running_or_notify_cancel()  # only this wakes the waiting thread
 
     async def _settle(self) -> None:
         try:

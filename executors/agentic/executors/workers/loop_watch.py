@@ -1,4 +1,4 @@
-"""Tells of code that blocks an event loop: what, for whom, and for how long."""
+"""Reports code that blocks an event loop: which code, for which run, and for how long."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _RUN_CALLBACK = asyncio.Handle._run.__code__
 
 
 class LoopWatch:
-    """Looks from a plain thread, four times a second, at what the thread of an event loop is doing.
+    """Checks from a plain thread, four times a second, the work of an event loop's thread.
 
-    A loop counts as blocked while one and the same callback keeps it busy. A mere lag would not do: it may
-    come from a thousand short callbacks, or from a machine that has too much to do. Of the time this thread
-    could not look in time only a part counts, for the same reason.
+    A loop counts as blocked while a single callback keeps it busy. A lag alone does not count: it may come
+    from a thousand short callbacks, or from an overloaded machine. For the same reason, the time in which
+    this thread could not check counts only partly.
 
     Args:
         thread: Runs the loop.
-        blocked_after_s: How long one callback may take until it is told of; again each time that doubles.
+        blocked_after_s: How long one callback may take before a report; reported again at each doubling.
     """
 
     def __init__(self, thread: threading.Thread, *, blocked_after_s: float = BLOCKED_AFTER_S) -> None:
@@ -57,7 +57,7 @@ class LoopWatch:
             if (pulse := own_pulse()) is not None:
                 pulse.beat_of_thread()
             self._look(min(looked - before, 2 * self._look_every_s))
-        self._callback = None  # it would keep everything alive that the callback can see
+        self._callback = None  # it would keep alive all that the callback refers to
 
     def _look(self, passed_s: float) -> None:
         calls = _calls(self._watched)
@@ -85,7 +85,7 @@ def _blame(**facts: object) -> None:
 
 
 def _calls(thread: threading.Thread) -> list[FrameType]:
-    """Return the calls a thread is in, from the innermost up to the loop's callback; none while it waits."""
+    """Return a thread's calls, from the innermost up to the loop's callback; none while it waits."""
     calls = []
     frame = sys._current_frames().get(thread.ident or 0)
     while frame is not None:
@@ -97,7 +97,7 @@ def _calls(thread: threading.Thread) -> list[FrameType]:
 
 
 def _handler(calls: Sequence[FrameType]) -> FrameType:
-    """Return the first call that leaves the engine: the handler of an executor, or what it called."""
+    """Return the first call outside the engine: the handler of an executor, or a call in it."""
     is_inside = False
     for frame in reversed(calls):
         is_engine = str(frame.f_globals.get("__name__")).startswith(_ENGINE)
@@ -112,7 +112,7 @@ def _place(frame: FrameType) -> str:
 
 
 def _bound_to_log(context: Context) -> Mapping[str, object]:
-    """Return what the callback's log lines carry: ids of execution, run and agent."""
+    """Return the log context of the callback: ids of execution, run and agent."""
     return {
         variable.name.removeprefix(STRUCTLOG_KEY_PREFIX): value
         for variable, value in context.items()

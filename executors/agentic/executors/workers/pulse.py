@@ -1,6 +1,6 @@
-"""The pulse of a worker's processes: what their event loops write down, and a process beside them reads.
+"""The pulse of a worker's processes: their event loops write it, and a process beside them reads it.
 
-It is memory shared through a small file, so that it can be read while a function in C holds all of Python up.
+It is memory shared through a small file, so that it can be read while a C function blocks all of Python.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _BLAMED_AT = 64
 
 @record
 class Reading:
-    """What a process wrote down last.
+    """The last pulse of a process.
 
     Attributes:
         pid: The process.
         beat: When its loop was alive, by the monotonic clock of the system.
-        thread_beat: When another thread of it was alive; none is while a function in C holds Python up.
-        allowance_s: How long the handlers it is at may take, by their own timeouts.
-        blamed: What keeps the loop, if that could be seen: ``activation`` and ``by``, a place in code.
+        thread_beat: When another of its threads was alive; none is while a C function blocks Python.
+        allowance_s: How long its running handlers may take, by their own timeouts.
+        blamed: The cause of a blocked loop, if known: ``activation`` and ``by``, a place in code.
     """
 
     pid: int
@@ -53,10 +53,10 @@ class Reading:
 
 
 class Pulse:
-    """Writes down the pulse of this process.
+    """Writes the pulse of this process.
 
     Args:
-        path: The file, which is made.
+        path: The file, which is created.
     """
 
     def __init__(self, path: Path) -> None:
@@ -71,16 +71,16 @@ class Pulse:
         self.beat()
 
     def beat(self) -> None:
-        """Say that the loop is alive."""
+        """Record that the loop is alive."""
         _HEAD.pack_into(self._memory, 0, time.monotonic(), self._allowance_s)
 
     def beat_of_thread(self) -> None:
-        """Say that a thread beside the loop is alive."""
+        """Record that a thread beside the loop is alive."""
         _THREAD.pack_into(self._memory, _THREAD_AT, time.monotonic())
 
     @contextmanager
     def at_work(self, timeout_s: float) -> Iterator[None]:
-        """Say that a handler with a timeout is at work; it may hold the loop up for that long."""
+        """Record that a handler with a timeout is running; it may block the loop for that long."""
         token = object()
         self._set(token, timeout_s)
         try:
@@ -89,7 +89,7 @@ class Pulse:
             self._set(token, None)
 
     def blame(self, **facts: object) -> None:
-        """Say what keeps the loop; nothing, when it is free again."""
+        """Record the cause of a blocked loop; nothing, when it is free again."""
         data = json.dumps({key: str(value) for key, value in facts.items()}).encode()
         if len(data) <= _SIZE - _BLAMED_AT - _LENGTH.size:
             end = _BLAMED_AT + _LENGTH.size
@@ -97,7 +97,7 @@ class Pulse:
             _LENGTH.pack_into(self._memory, _BLAMED_AT, len(data))
 
     def close(self) -> None:
-        """Forget this process: it ends."""
+        """Remove this process: it ends."""
         self._path.unlink(missing_ok=True)
 
     def _set(self, token: object, timeout_s: float | None) -> None:
@@ -114,7 +114,7 @@ _pulses: dict[int, Pulse] = {}
 
 
 def make_folder() -> Path:
-    """Make the folder for the processes of a worker, and have those that it starts find it."""
+    """Make the folder for the processes of a worker, and show it to the processes it starts."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         pid = left.name.removeprefix(_PREFIX).partition("-")[0]
         if pid.isdecimal() and not _is_alive(int(pid)):
@@ -131,7 +131,7 @@ def folder() -> Path | None:
 
 
 def own_pulse() -> Pulse | None:
-    """Return the pulse of this process, if somebody reads it."""
+    """Return the pulse of this process, if a reader exists."""
     pid = os.getpid()
     found = _pulses.get(pid)
     if found is None and (where := folder()) is not None and where.is_dir():
@@ -147,7 +147,7 @@ def close_pulse() -> None:
 
 
 def readings(where: Path) -> Iterator[Reading]:
-    """Yield what each process of a worker wrote down."""
+    """Yield the last pulse of each process of a worker."""
     for path in where.iterdir():
         if path.name.isdecimal():
             with suppress(OSError, ValueError, struct.error):
@@ -155,14 +155,14 @@ def readings(where: Path) -> Iterator[Reading]:
 
 
 def note_stalled(where: Path, pid: int) -> None:
-    """Note that a process is ended as its loop stands still; its pulse is no longer read."""
+    """Record that a process is ended because its loop stalled; its pulse is no longer read."""
     with suppress(OSError):
         (where / f"{pid}{_STALLED}").touch()
         (where / str(pid)).unlink(missing_ok=True)
 
 
 def has_stalled(worker_pid: int) -> bool:
-    """Whether a worker's main process was ended for that."""
+    """Whether a worker's main process was ended because it stalled."""
     folders = Path(tempfile.gettempdir()).glob(f"{_PREFIX}{worker_pid}-*")
     return any((where / f"{worker_pid}{_STALLED}").exists() for where in folders)
 

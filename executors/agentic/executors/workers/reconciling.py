@@ -1,4 +1,4 @@
-"""Every worker has a process beside it that takes over from workers which are gone."""
+"""Every worker has a process beside it that recovers work from workers that are gone."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MIN_LIFE_S = 10.0
 class ReconcilerProcess:
     """``agentic reconcile`` beside a worker.
 
-    A process of its own, so that the worker has connected nothing when it forks. It ends with the worker,
-    however that one ends.
+    A separate process, so that the worker has no connections when it forks. It ends with the worker,
+    however the worker ends.
 
     Args:
-        every_s: Seconds between its looks.
+        every_s: Seconds between its sweeps.
     """
 
     def __init__(self, every_s: float) -> None:
@@ -36,7 +36,7 @@ class ReconcilerProcess:
         self._start()
 
     def keep(self) -> None:
-        """Start it again if it has ended."""
+        """Restart it if it has ended."""
         code = self._process.poll()
         if code is not None and time.monotonic() - self._started_at >= _MIN_LIFE_S:
             log.warning("reconciler.ended", exit_code=code)
@@ -61,15 +61,15 @@ _running: list[ReconcilerProcess] = []
 
 @worker_ready.connect
 def start_reconciler(**_facts: object) -> None:
-    """Start it, unless the settings want none."""
+    """Start it, unless the settings disable it."""
     every_s = load_settings().sweep_s
     if every_s:
         _running.append(ReconcilerProcess(every_s))
 
 
-@heartbeat_sent.connect  # not a timer of its own: Celery forgets those when the broker is away
+@heartbeat_sent.connect  # not its own timer: Celery forgets timers when the broker is unavailable
 def keep_reconciler(**_facts: object) -> None:
-    """Start it again if it was killed."""
+    """Restart it if it was killed."""
     for process in _running:
         process.keep()
 

@@ -22,8 +22,8 @@ _FLOWER_COLUMNS = "name,uuid,state,args,result,received,started,runtime,worker"
 def worker_service(home: Path, *, concurrency: int = 2, pool: str = "prefork") -> Service:
     """Return the service of a Celery worker that works for the broker of ``home``.
 
-    It is ready when it answers over the broker. Asked to stop, it lets tasks run on for the soft shutdown
-    time (10 s), then cancels them and gives their messages back.
+    It is ready when it answers over the broker. To stop, it waits for tasks during the soft shutdown time
+    (10 s), then cancels them and returns their messages.
 
     Args:
         home: Folder of the supervisor; the broker is looked up there unless the environment names one.
@@ -35,7 +35,7 @@ def worker_service(home: Path, *, concurrency: int = 2, pool: str = "prefork") -
     return Service(
         "worker",
         _celery("worker", *options, "--without-mingle", "--without-gossip"),
-        # SIGTERM then means: end soon and hand back what is not finished, not: finish however long it takes.
+        # SIGTERM then means: end soon and return unfinished work, not: finish however long it takes.
         {**_environment(home), "REMAP_SIGTERM": "SIGQUIT"},
         ready=lambda: _answers(home, name),
         stop_grace_s=25.0,

@@ -1,4 +1,4 @@
-"""Ends processes of a worker whose event loop stands still; runs in the process beside it."""
+"""Ends processes of a worker whose event loop is stalled; runs in the process beside it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _SYSTEM = Path("/proc")
 
 @record
 class Stalled:
-    """A process whose loop stands still.
+    """A process whose loop is stalled.
 
     Attributes:
         pid: The process.
         stood_s: For how long.
-        activation: What keeps the loop, if that could be seen.
-        by: The place in code that does, if that could be seen.
+        activation: The activation that blocks the loop, if known.
+        by: The place in code that does, if known.
     """
 
     pid: int
@@ -48,17 +48,17 @@ class Stalled:
 
 
 class StallWatch:
-    """Looks once a second at the pulses of a worker's processes.
+    """Checks the pulses of a worker's processes once a second.
 
-    Time counts only while this process could look itself, so that a machine that stood still, or a worker
-    that was suspended, is no reason to end anything.
+    Time counts only while this process itself runs, so that a suspended machine or worker is not a reason
+    to end anything.
 
     Args:
         where: Folder of the pulses.
         worker_pid: The worker's main process.
-        stall_s: How long a loop may stand still beyond the timeouts of the handlers it is at.
-        lease_s: How long claims last that nobody extends: those of a process in which no thread runs.
-        on_stall: Takes back what the process was at, before it is ended.
+        stall_s: How long a loop may stall beyond the timeouts of its running handlers.
+        lease_s: How long claims last without extension, as in a process with no running thread.
+        on_stall: Takes back the activations of the process, before it is ended.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class StallWatch:
         self._where = where
         self._worker_pid = worker_pid
         self._stall_s = stall_s
-        self._frozen_s = 0.8 * lease_s  # before others take over what they would freeze in, too
+        self._frozen_s = 0.8 * lease_s  # before others take over the activation and freeze, too
         self._on_stall = on_stall
         self._seen: dict[int, tuple[float, float]] = {}
 
@@ -86,7 +86,7 @@ class StallWatch:
                 await self._end(stalled)
 
     def look(self, passed_s: float) -> list[Stalled]:
-        """Return the processes that stand still for too long, after ``passed_s`` since the last look."""
+        """Return the processes that are stalled for too long, ``passed_s`` after the last look."""
         found, seen = [], {}
         for reading in readings(self._where) if self._where.is_dir() else ():
             beat, stood_s = self._seen.get(reading.pid, (reading.beat, 0.0))
@@ -107,14 +107,14 @@ class StallWatch:
         try:
             async with asyncio.timeout(_TAKE_BACK_S):
                 await self._on_stall(stalled)
-        except Exception as exc:  # whoever sweeps next takes it back, with less to say
+        except Exception as exc:  # the next sweep takes it back, with fewer details
             log.warning("activation.kept", pid=stalled.pid, reason=str(exc) or type(exc).__name__)
         self._seen.pop(stalled.pid, None)
         note_stalled(self._where, stalled.pid)
         os.kill(stalled.pid, signal.SIGKILL)
 
     def _is_ours(self, pid: int) -> bool:
-        """Whether it is the worker or a child of it: ids of processes are given out again."""
+        """Whether it is the worker or its child: process ids are reused."""
         if pid == self._worker_pid:
             return True
         try:
@@ -130,7 +130,7 @@ def _stalled(reading: Reading, stood_s: float) -> Stalled:
 
 
 def _runs(pid: int) -> bool:
-    """Whether a process is not suspended, as by Ctrl-Z."""
+    """Whether a process is not suspended, for example by Ctrl-Z."""
     try:
         text = (_SYSTEM / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

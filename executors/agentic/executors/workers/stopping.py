@@ -1,4 +1,4 @@
-"""How a worker stops whose tasks run in its own process: the pools ``threads`` and ``solo``."""
+"""Stops a worker whose tasks run in its own process: the pools ``threads`` and ``solo``."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 
 
 def let_interrupt_terminate() -> None:
-    """Let Ctrl-C do what SIGTERM does; by itself Celery waits for its tasks then, however long they take."""
+    """Make Ctrl-C act like SIGTERM; by default Celery then waits for its tasks, however long they take."""
     signal.signal(signal.SIGINT, signal.getsignal(signal.SIGTERM))
 
 
 class SoftStop:
-    """Answers the signals that stop a worker; install it in the main thread.
+    """Handles the signals that stop a worker; install it in the main thread.
 
     Celery can only stop tasks by terminating their process: in these pools it raises ``NotImplementedError``
-    half-way and never ends (seen with 5.7.0). Here the first signal lets tasks go on for ``grace_s`` seconds
-    and then ends them, a second ends them at once, a third the process.
+    half-way and never ends (seen with 5.7.0). Here the first signal gives tasks ``grace_s`` seconds and then
+    ends them, a second ends them at once, a third ends the process.
 
     Args:
-        end_tasks: Ends the tasks that still run and waits for them.
-        grace_s: What they get before that.
+        end_tasks: Ends the running tasks and waits for them.
+        grace_s: Time for the tasks to end by themselves.
     """
 
     def __init__(self, end_tasks: Callable[[], None], grace_s: float) -> None:
@@ -36,7 +36,7 @@ class SoftStop:
         self._is_urgent = threading.Event()
 
     def install(self) -> None:
-        """Take the place of Celery's signal handlers."""
+        """Replace Celery's signal handlers."""
         for number in _SIGNALS:
             signal.signal(number, self._on_signal)
 

@@ -18,10 +18,10 @@ EVERY_S = 1.0
 
 
 class TaskProgress:
-    """Tells of the activations that a task handles one after the other; made in the task's own thread.
+    """Reports the activations that a task handles in sequence; made in the task's own thread.
 
     Args:
-        task: Handles them.
+        task: The task.
     """
 
     def __init__(self, task: Task[Any, Any]) -> None:
@@ -32,11 +32,11 @@ class TaskProgress:
         self._count = 0
 
     def __call__(self, activation: ActivationId) -> None:
-        """Note that one begins; never waits, and never fails."""
+        """Report that one begins; never waits, and never fails."""
         self._count += 1
         if time.monotonic() - self._told_at >= EVERY_S:
             self._told_at = time.monotonic()
-            # A broker that is away must not hold the handlers up.
+            # An unavailable broker must not delay the handlers.
             threading.Thread(target=self._send, args=(self._count - 1, activation), daemon=True).start()
 
     def _send(self, done: int, activation: ActivationId) -> None:
@@ -44,5 +44,5 @@ class TaskProgress:
         try:
             with self._app.events.default_dispatcher(hostname=self._hostname) as dispatcher:
                 dispatcher.send("task-progress", uuid=self._task_id, retry=False, **facts)
-        except Exception as exc:  # whatever a broker does, the run goes on
+        except Exception as exc:  # any error of a broker: the run continues
             log.debug("progress.failed", error=f"{type(exc).__name__}: {exc}")
