@@ -1,4 +1,4 @@
-"""Feeds that are watched: RSS, Atom and JSON Feed into the tables ``feeds`` and ``feed_entries``."""
+"""Watches feeds: RSS, Atom and JSON Feed into the tables ``feeds`` and ``feed_entries``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @hookimpl
 def agentic_platforms() -> Iterable[Platform]:
-    """Bring the platform ``feed``."""
+    """Provide the platform ``feed``."""
     place = "agentic.plugins.feed"
     return [platform_at(f"{place}.platform:PLATFORM", name="feed", migrations=f"{place}.migrations")]
 
 
 @hookimpl
 def agentic_workflows() -> Mapping[str, Callable[[], Workflow]]:
-    """Offer the graph that an agent runs, as ``feed``."""
+    """Provide the graph of an agent, as ``feed``."""
     from agentic.plugins.feed.workflow import default_workflow
 
     return {"feed": default_workflow}

@@ -1,4 +1,4 @@
-"""Asks for feeds, and only for what is new."""
+"""Fetches feeds, and only new content."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ OPML = "text/x-opml, application/xml;q=0.9, */*;q=0.5"
 
 
 class FeedClient:
-    """Asks for feeds and lists of feeds.
+    """Fetches feeds and lists of feeds.
 
     Args:
-        connect: Where the fetcher comes from.
+        connect: Returns the fetcher.
     """
 
     def __init__(self, connect: Connect) -> None:
@@ -33,7 +33,7 @@ class FeedClient:
 
         Raises:
             FetchError: The answer did not come.
-            UnreadableFeedError: It is no feed.
+            UnreadableFeedError: It is not a feed.
             MissingExtraError: A library that reads feeds is not installed.
         """
         headers = {"accept": ACCEPT, **validators(feed)}
@@ -44,7 +44,7 @@ class FeedClient:
         return response, await in_spare_thread(_read, response)
 
     async def opml(self, url: str) -> bytes:
-        """Return a list of feeds, as it is.
+        """Return a list of feeds, unchanged.
 
         Raises:
             FetchError: The answer did not come.
@@ -55,7 +55,7 @@ class FeedClient:
 
 
 def validators(feed: FeedState) -> dict[str, str]:
-    """Return the headers that make a server send nothing if nothing is new."""
+    """Return the headers for a server to send nothing if nothing is new."""
     found = {"if-none-match": feed.etag, "if-modified-since": feed.last_modified}
     return {name: value for name, value in found.items() if value}
 
@@ -65,6 +65,6 @@ def _read(response: HttpResponse) -> Feed:
         return read_feed(response.body, response.url)
     except MissingExtraError:
         raise
-    except Exception as exc:  # two libraries read what anybody may have written; each fails in its own ways
+    except Exception as exc:  # two libraries read untrusted input; each fails in its own ways
         reason = str(exc) or type(exc).__name__
         raise UnreadableFeedError(response.url, f"{reason:.200}") from None

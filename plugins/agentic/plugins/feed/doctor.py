@@ -1,4 +1,4 @@
-"""What ``agentic doctor`` says of feeds and the agents that watch them."""
+"""The report of ``agentic doctor`` on feeds and the agents that watch them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentic.executors.agents.doctor import AgentsDoctor
 from agentic.plugins.feed.libraries import check_libraries
 from agentic.plugins.feed.settings import FeedSettings
 
-if TYPE_CHECKING:  # sqlalchemy is loaded when somebody asks the doctor
+if TYPE_CHECKING:  # sqlalchemy is loaded when the doctor runs
     from agentic.mappers import AgentModel, Database
     from agentic.plugins.feed.polls import FeedState
 
@@ -22,7 +22,7 @@ MOST_TOLD = 10
 
 
 def _feeds(database: Database, agent: AgentModel, settings: FeedSettings) -> Iterator[Finding]:
-    """Tell of feeds that an agent watches in vain, by what its runs have stored."""
+    """Report feeds that an agent watches without success, from the stored data of its runs."""
     from agentic.plugins.feed.store import troubled_feeds
 
     feeds = troubled_feeds(database, agent, settings.feeds, is_all=settings.opml is not None)
@@ -45,7 +45,7 @@ AGENTS = AgentsDoctor(platform=PLATFORM_NAME, settings=FeedSettings, look_into=_
 
 
 def doctor() -> Iterator[Finding]:
-    """Tell of agents that cannot be run, and of feeds that do not answer them. No feed is asked.
+    """Report agents that cannot run, and feeds that do not answer them. No feed is fetched.
 
     Without any agent, missing libraries are a warning.
     """

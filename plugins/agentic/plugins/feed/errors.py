@@ -1,4 +1,4 @@
-"""What can go wrong with watching feeds, besides the transport."""
+"""Errors of watching feeds, besides the transport."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from agentic.core.settings import safe_url
 
 
 class FeedError(AgenticError):
-    """Something about feeds."""
+    """Base of errors about feeds."""
 
 
 class UnreadableFeedError(FeedError, ValueError):
-    """What came is no feed."""
+    """The answer is not a feed."""
 
     def __init__(self, url: str, reason: str) -> None:
         shown = safe_url(url)
@@ -20,7 +20,7 @@ class UnreadableFeedError(FeedError, ValueError):
 
 
 class UnreadableOpmlError(FeedError, ValueError):
-    """The list of feeds is not there, or is none."""
+    """The list of feeds is missing or invalid."""
 
     def __init__(self, place: str, reason: str) -> None:
         shown = safe_url(place)

@@ -29,7 +29,7 @@ class FeedAgentExecutor(BaseAgentExecutor):
 
     @staticmethod
     def clock() -> datetime:
-        """Return the time that says which feeds are due."""
+        """Return the time for which feeds are due."""
         return utc_now()
 
     def validate(self) -> None:
@@ -45,7 +45,7 @@ class FeedAgentExecutor(BaseAgentExecutor):
             raise self._misconfigured(str(exc)) from None
 
     def create_initial_state(self) -> dict[str, object]:
-        """Return the agent's name and goals, and which feeds it wants."""
+        """Return the agent's name and goals, and its feeds."""
         settings = self.read_config(FeedSettings)
         wanted = WatchList.model_validate(settings.model_dump(include=set(WatchList.model_fields)))
         return {
@@ -55,7 +55,7 @@ class FeedAgentExecutor(BaseAgentExecutor):
         }
 
     def work(self, database: Database) -> AgentWork:
-        """Return the graph; it yields the polls, with what is to be known of feeds that were let be."""
+        """Return the graph; it yields the polls, and facts about feeds that were not polled."""
         settings = self.read_config(FeedSettings)
         http = ProjectHttp(database, self.agent.project_id, settings.policy(), load_settings())
         client = FeedClient(lambda: nullcontext(http.fetcher))
@@ -68,10 +68,10 @@ class FeedAgentExecutor(BaseAgentExecutor):
         )
 
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
-        """Never called, as :meth:`work` gives a graph."""
+        """Never called, because :meth:`work` returns a graph."""
         raise NotImplementedError
 
 
 def results_of(polls: Polls) -> dict[str, object]:
-    """Return what is stored of a run: its polls, and how many came to what."""
+    """Return the stored results of a run: its polls, and their number by outcome."""
     return {**polls.model_dump(mode="json"), **polls.outcome_counts()}

@@ -1,4 +1,4 @@
-"""The libraries that feeds are read with; they are an extra."""
+"""The libraries that read feeds; they are an extra."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def check_libraries() -> None:
     """Check that feeds can be read here.
 
     Raises:
-        MissingExtraError: They cannot.
+        MissingExtraError: A library is missing.
     """
     for library in LIBRARIES:
         load(library, EXTRA)

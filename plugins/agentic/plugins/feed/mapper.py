@@ -23,14 +23,14 @@ TOLD = frozenset({"summary", "content"})
 
 
 class FeedResultMapper(ResultMapper):
-    """Upserts entries by feed and key: what a feed leaves out stays as it was stored.
+    """Upserts entries by feed and key: fields that a feed leaves out keep their stored values.
 
-    How the polls of a feed stand is written in the same transaction, so that no entry is lost between two
-    polls, and none is asked for again. ``counts`` are those of the entries.
+    The same transaction stores the poll state of a feed, so that no entry is lost or requested again between
+    two polls. ``counts`` counts the entries.
     """
 
     def save_results(self, results: Mapping[str, object]) -> bool:
-        """Store all polls; a bad entry is a warning, as is each of the polls' own."""
+        """Store all polls; bad entries become warnings, beside the warnings of the polls."""
         if not self.save_agent_result(results):
             return False
         found = Polls.model_validate({name: results[name] for name in Polls.model_fields if name in results})
@@ -40,7 +40,7 @@ class FeedResultMapper(ResultMapper):
             for sentence in poll.warnings:
                 self.warn(sentence)
         self._save_feeds([poll.feed for poll in found.polls])
-        # A view more is no change of a video.
+        # One more view is not a change of a video.
         rows = self._rows(found.polls)
         self.save_rows(FeedEntryModel, rows, volatile=["views"], counters={"views": "views"})
         return True
@@ -72,16 +72,16 @@ class FeedResultMapper(ResultMapper):
 
 
 def feed_row(feed: FeedState) -> dict[str, object]:
-    """Return the columns of a feed; how its polls stand is known whole: None stands for none there."""
+    """Return the columns of a feed; its poll state is complete: None there means no value."""
     polls = {name: CLEARED for name in STATE if getattr(feed, name) is None}
     return {**dict(feed), **polls, "url_key": url_key(feed.url)}
 
 
 def entry_row(feed_id: str, item: Mapping[str, JSONValue]) -> dict[str, object]:
-    """Return the columns that an entry fills; None stands for what the feed did not say.
+    """Return the columns of an entry; None stands for values that the feed omits.
 
     Raises:
-        ValueError: There is nothing to know it by.
+        ValueError: It has nothing to identify it.
     """
     return {
         "feed_id": feed_id,
@@ -102,7 +102,7 @@ def entry_row(feed_id: str, item: Mapping[str, JSONValue]) -> dict[str, object]:
 
 
 def entry_key(item: Mapping[str, JSONValue]) -> str:
-    """Return what an entry is known by: its own id, else its link, else a hash of title and time.
+    """Return the key of an entry: its own id, else its link, else a hash of title and time.
 
     Raises:
         ValueError: It has none of them.
@@ -117,7 +117,7 @@ def entry_key(item: Mapping[str, JSONValue]) -> str:
 
 
 def is_undated(item: Mapping[str, JSONValue], row: Mapping[str, object]) -> bool:
-    """Tell whether a time of ``item`` is in no column of its ``row``."""
+    """Whether a time of ``item`` is missing in its ``row``."""
     times = (("published", "published_at"), ("updated", "updated_at"))
     return any(item.get(name) is not None and row[column] is None for name, column in times)
 

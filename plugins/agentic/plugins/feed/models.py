@@ -15,21 +15,21 @@ ENTRY_KEY_LENGTH = 255
 
 
 class FeedModel(SourceColumns, Base):
-    """A feed and how its polls go, one row for each project: its agents share it.
+    """A feed and the state of its polls, one row for each project: its agents share it.
 
     Attributes:
-        id: Key of the URL it was first known by; it stays when the feed moves.
-        url: Where it is asked.
+        id: Key of its first known URL; it stays when the feed moves.
+        url: Where it is polled.
         url_key: Key of ``url``.
-        title: As it calls itself.
-        home_url: The page it is the feed of.
-        interval_s: How long it wants to be left alone between two polls.
-        polled_at: When it was last asked.
-        changed_at: When it last had something new.
-        next_poll_at: When it may be asked again.
-        failures: Polls since the last that went well.
-        last_error: Why the last one failed.
-        disabled_at: When its server said that it is gone; it is not asked any more.
+        title: Its own title.
+        home_url: The page of the feed.
+        interval_s: Its requested pause between two polls.
+        polled_at: When it was last polled.
+        changed_at: When it last had new content.
+        next_poll_at: When it may be polled again.
+        failures: Polls since the last success.
+        last_error: Why the last poll failed.
+        disabled_at: When its server reported it as gone; it is no longer polled.
     """
 
     __tablename__ = "feeds"
@@ -53,16 +53,16 @@ class FeedModel(SourceColumns, Base):
 
 
 class FeedEntryModel(SourceColumns, Base):
-    """An entry as its feed last told it, one row for each project.
+    """An entry as its feed last returned it, one row for each project.
 
     Attributes:
         feed_id: The feed.
         entry_key: The entry's own id, else its link, else a hash of title and time; hashed if it is long.
-        summary: As the feed has it, often markup, as is ``content``.
+        summary: As in the feed, often markup, like ``content``.
         categories: A list of words.
         enclosures: A list of ``url``, ``type`` and ``length``: the audio of a podcast.
         video_id: YouTube's.
-        views: How often the video was seen.
+        views: Number of views of the video.
     """
 
     __tablename__ = "feed_entries"

@@ -1,4 +1,4 @@
-"""Lists of feeds, as readers of feeds export them (http://opml.org/spec2.opml)."""
+"""Lists of feeds, as feed readers export them (http://opml.org/spec2.opml)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from agentic.plugins.feed.settings import MAX_FEEDS, check_feed_url
 
 
 def read_opml(body: bytes, place: str) -> tuple[list[str], list[str]]:
-    """Return the URLs of the feeds that a list names, in its order, and a warning for each that is none.
+    """Return the feed URLs of a list, in its order, and a warning for each invalid one.
 
     Args:
-        body: As it came.
-        place: Where from, for messages.
+        body: As received.
+        place: Its source, for messages.
 
     Raises:
-        UnreadableOpmlError: It is no OPML, or names more than 1,000 feeds.
+        UnreadableOpmlError: It is not OPML, or lists more than 1,000 feeds.
     """
     urls: list[str] = []
     warnings: list[str] = []
@@ -38,7 +38,7 @@ def read_opml(body: bytes, place: str) -> tuple[list[str], list[str]]:
 
 def _addresses(body: bytes) -> Iterator[str]:
     root = ""
-    # Innermost first, so a feed comes in the place where its element ends: the order of the list.
+    # Innermost first: a feed comes where its element ends, which is the order of the list.
     for element in elements([body]):
         root = element.path[0].lower()
         if root != "opml":

@@ -1,4 +1,4 @@
-"""What travels through the graph: which feeds are watched, how each stands, what became of asking it."""
+"""The messages of the graph: watched feeds, their states, and the results of polls."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ class FeedState(BaseModel):
 
     @property
     def name(self) -> str:
-        """What to call it: by its title too, as the query of a URL is not shown, and YouTube's are alike."""
+        """Its readable name, with its title: URL queries are not shown, and YouTube's URLs look alike."""
         title = f" {self.title!r:.80}" if self.title else ""
         return f"feed {self.id[:SHOWN_DIGITS]}{title} at {safe_url(self.url)}"
 
 
 class PollOutcome(StrEnum):
-    """What became of asking a feed; ``postponed``: its host wants peace, ``gone``: it is no more."""
+    """The result of a poll; ``postponed``: its host requests a pause, ``gone``: it no longer exists."""
 
     __wire_name__ = "agentic.plugins.feed.polls.PollOutcome"
 
@@ -128,7 +128,7 @@ class Polls(BaseModel):
     warnings: tuple[str, ...] = ()
 
     def outcome_counts(self) -> dict[str, int]:
-        """Return how many polls came to what, and how many entries were left out."""
+        """Return the number of polls by outcome, and the number of omitted entries."""
         found = Counter(poll.outcome for poll in self.polls)
         counts = {str(outcome): found[outcome] for outcome in PollOutcome}
         return {**counts, "left_out": sum(poll.left_out for poll in self.polls)}

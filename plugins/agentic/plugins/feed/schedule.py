@@ -1,4 +1,4 @@
-"""When a feed is asked again: plain functions of a clock."""
+"""When to poll a feed again: plain functions of a clock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_S = 86_400.0
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 PASSING = frozenset({FailureClass.RATE_LIMITED, FailureClass.ROBOTS_DENIED})
-"""Failures that only postpone a poll, if their end is known: a limit, or an unreadable robots.txt."""
+"""Failures that only postpone a poll, if their end is known: a limit or an unreadable robots.txt."""
 
 MAX_AGE = LinearPattern(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,9})", ignore_case=True)
 NO_CACHE = LinearPattern(r"(?:^|[\s,])no-(?:cache|store)\b", ignore_case=True)
@@ -27,7 +27,7 @@ NO_CACHE = LinearPattern(r"(?:^|[\s,])no-(?:cache|store)\b", ignore_case=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """Which feeds are to be asked now; others are not due (``skipped``), too many (``waiting``), or gone."""
+    """Feeds to poll now; others are not due (``skipped``), too many (``waiting``), or gone."""
 
     feeds: tuple[FeedState, ...]
     skipped: int
@@ -36,9 +36,9 @@ class Due:
 
 
 def watched(urls: Iterable[str], stored: Sequence[FeedState]) -> tuple[list[FeedState], list[str]]:
-    """Return how the feeds at ``urls`` stand, each once, and a warning for each that is another one by now.
+    """Return the states of the feeds at ``urls``, each once, and a warning for each that moved to another.
 
-    A feed that has moved is known by the URL it was first given by, and by the one it has now.
+    A moved feed is known by its first URL, and by its current one.
     """
     by_id = {feed.id: feed for feed in stored}
     by_url = {url_key(feed.url): feed for feed in stored}
@@ -59,7 +59,7 @@ def watched(urls: Iterable[str], stored: Sequence[FeedState]) -> tuple[list[Feed
 
 
 def due(feeds: Sequence[FeedState], wanted: WatchList, now: datetime) -> Due:
-    """Return which of ``feeds`` are to be asked at ``now``, those first that wait longest."""
+    """Return the ``feeds`` to poll at ``now``, the longest waiting first."""
     living = [feed for feed in feeds if wanted.ask_disabled or feed.disabled_at is None]
     asked = [feed for feed in living if wanted.ignore_schedule or is_due(feed, now)]
     chosen = sorted(asked, key=lambda feed: feed.next_poll_at or NEVER)[: wanted.max_polls]
@@ -72,14 +72,14 @@ def due(feeds: Sequence[FeedState], wanted: WatchList, now: datetime) -> Due:
 
 
 def is_due(feed: FeedState, now: datetime) -> bool:
-    """Tell whether ``feed`` may be asked at ``now``; one that is gone is when somebody wants it asked."""
+    """Whether ``feed`` may be polled at ``now``; a gone feed counts as due."""
     return feed.next_poll_at is None or feed.disabled_at is not None or feed.next_poll_at <= now
 
 
 def read(
     feed: FeedState, response: HttpResponse, found: Feed, now: datetime, *, floor_s: float, max_entries: int
 ) -> Poll:
-    """Return the poll that brought ``found``."""
+    """Return the poll that found ``found``."""
     headers = response.headers
     after = _answered(feed, response, now, floor_s, found.interval_s).model_copy(
         update={
@@ -102,7 +102,7 @@ def read(
 
 
 def unchanged(feed: FeedState, response: HttpResponse, now: datetime, *, floor_s: float) -> Poll:
-    """Return the poll that was answered with 304."""
+    """Return the poll with a 304 answer."""
     headers = response.headers
     after = _answered(feed, response, now, floor_s, feed.interval_s).model_copy(
         update={
@@ -114,7 +114,7 @@ def unchanged(feed: FeedState, response: HttpResponse, now: datetime, *, floor_s
 
 
 def failed(feed: FeedState, error: Exception, now: datetime, *, floor_s: float) -> Poll:
-    """Return the poll that ``error`` ended."""
+    """Return the poll that failed with ``error``."""
     if isinstance(error, FetchError):
         if error.failure_class == FailureClass.GONE:
             return _gone(feed, error, now)
@@ -136,12 +136,12 @@ def failed(feed: FeedState, error: Exception, now: datetime, *, floor_s: float) 
 
 
 def wait_after(floor_s: float, wishes_s: Iterable[float | None]) -> float:
-    """Return the seconds until the next poll: the longest of all wishes, within floor and a day."""
+    """Return the seconds until the next poll: the longest wish, between the floor and a day."""
     return min(max([floor_s, *(wish for wish in wishes_s if wish)]), LONGEST_S)
 
 
 def max_age_s(headers: Mapping[str, str]) -> float | None:
-    """Return for how many seconds an answer says that it stays right; None if it does not."""
+    """Return how many seconds an answer stays valid; None if it does not say."""
     control = headers.get("cache-control", "")
     found = MAX_AGE.search(control)
     return float(found[1]) if found and not NO_CACHE.search(control) else None
@@ -191,8 +191,8 @@ def _gone(feed: FeedState, error: FetchError, now: datetime) -> Poll:
 
 
 def _postponed(feed: FeedState, error: FetchError, now: datetime, floor_s: float) -> Poll:
-    """Return the poll that its host wants later: no failure of the feed, which may not have been asked."""
-    # Without a status it is the host's wish to somebody else, here or on another worker: it ends with that.
+    """Return the poll that its host postponed: not a failure of the feed, which may not have been asked."""
+    # Without a status, the host asked another user, here or on another worker: it ends with that.
     is_others = error.status is None and error.failure_class == FailureClass.RATE_LIMITED
     wait_s = wait_after(0.0 if is_others else floor_s, [error.retry_after_s])
     after = feed.model_copy(update={"next_poll_at": now + timedelta(seconds=wait_s)})
@@ -201,7 +201,7 @@ def _postponed(feed: FeedState, error: FetchError, now: datetime, floor_s: float
 
 
 def _place(url: str | None) -> str | None:
-    """Return where a feed has moved; None if it has not, or to what could not be watched."""
+    """Return the new URL of a moved feed; None if it has not moved, or cannot be watched there."""
     try:
         return url if _sound(url) and canonical_url(url or "") else None
     except HttpError:
@@ -209,7 +209,7 @@ def _place(url: str | None) -> str | None:
 
 
 def _sound(text: str | None) -> str | None:
-    """Return what a server wrote in a header; None if it is no text: no message and no row could hold it."""
+    """Return the text of a header; None if it is not text: messages and rows could not hold it."""
     return text if text is not None and clean_text(text) == text else None
 
 

@@ -1,4 +1,4 @@
-"""What an agent of the platform ``feed`` can be told."""
+"""The settings of agents of the platform ``feed``."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class FeedSettings(BaseModel):
 
 
 def check_feed_url(url: str, name: str) -> None:
-    """Check that a feed can be asked for; its URL is stored, so there may be no password in it.
+    """Check that a feed can be fetched; its URL is stored, so it must not contain a password.
 
     Args:
-        url: As it was given.
-        name: What to call it: the URL itself may hold a secret.
+        url: As given.
+        name: Its readable name: the URL itself may contain a secret.
 
     Raises:
         ValueError: It cannot.

@@ -1,4 +1,4 @@
-"""How the feeds of a project stand, read from SQL."""
+"""The states of a project's feeds, read from SQL."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from agentic.plugins.feed.models import FeedModel
 from agentic.plugins.feed.polls import FeedState
 
 Known = Callable[[Sequence[str]], list[FeedState]]
-"""Returns the states of those of the given URLs that are known; may block."""
+"""Returns the states of the given URLs that are known; may block."""
 
 BATCH = 500
 
 
 def known_feeds(database: Database, project_id: str, urls: Sequence[str]) -> list[FeedState]:
-    """Return how the feeds stand that were first known by one of ``urls``, or are there now; blocks."""
+    """Return the states of feeds whose first or current URL is in ``urls``; blocks."""
     keys = [url_key(url) for url in urls]
     found: dict[str, FeedState] = {}
     with database.reading() as session:
@@ -37,13 +37,13 @@ def known_feeds(database: Database, project_id: str, urls: Sequence[str]) -> lis
 def troubled_feeds(
     database: Database, agent: AgentModel, urls: Sequence[str], *, is_all: bool
 ) -> list[FeedState]:
-    """Return the feeds of an agent that fail or are gone, those that fail longest first; blocks.
+    """Return the failing or gone feeds of an agent, the longest failing first; blocks.
 
     Args:
-        database: Holds them.
+        database: Contains them.
         agent: Watches them.
-        urls: Of feeds that it lists itself.
-        is_all: Those that it asked last are meant, too, as nobody knows here what its OPML lists.
+        urls: Of feeds in its own list.
+        is_all: Include the feeds that it polled last, because the content of its OPML is unknown here.
     """
     keys = {url_key(url) for url in urls}
     query = (
@@ -61,5 +61,5 @@ def troubled_feeds(
 
 
 def state_of(row: FeedModel) -> FeedState:
-    """Return how the feed of ``row`` stands."""
+    """Return the state of the feed of ``row``."""
     return FeedState.model_validate({name: getattr(row, name) for name in FeedState.model_fields})

@@ -1,4 +1,4 @@
-"""The graph: see which feeds are due, ask them side by side, and collect what they told."""
+"""The graph: find due feeds, poll them in parallel, and collect the results."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ LET_BE = "let_be"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners:
-    """How feeds are asked.
+    """How to poll feeds.
 
     Attributes:
         min_interval_s: Shortest time from one poll to the next.
-        max_entries: Kept of one answer.
+        max_entries: Maximum per answer.
         clock: Gives the time, aware.
     """
 
@@ -41,7 +41,7 @@ class Manners:
 
     @classmethod
     def of(cls, settings: FeedSettings, clock: Callable[[], datetime] = utc_now) -> Manners:
-        """Return what ``settings`` say."""
+        """Return the values of ``settings``."""
         return cls(min_interval_s=settings.min_interval_s, max_entries=settings.max_entries, clock=clock)
 
 
@@ -56,12 +56,12 @@ class ListFeeds(Executor):
 
     @handler
     async def read(self, wanted: WatchList, ctx: WorkflowContext) -> list[FeedState]:
-        """Return the feeds of ``wanted`` that are due, as they stand.
+        """Return the due feeds of ``wanted``, with their states.
 
         Raises:
-            FetchError: The OPML was not fetched; it may well be a little later.
-            SourceRefusedError: It will not.
-            UnreadableOpmlError: It is none.
+            FetchError: Fetching the OPML failed; a retry may succeed.
+            SourceRefusedError: A retry will fail, too.
+            UnreadableOpmlError: It is not OPML.
         """
         listed, doubts = await self._listed(wanted.opml) if wanted.opml else ([], [])
         urls = [*wanted.feeds, *listed]
@@ -89,7 +89,7 @@ class ListFeeds(Executor):
 
 
 class PollFeed(Executor):
-    """Sends what became of asking a feed."""
+    """Sends the result of a poll."""
 
     def __init__(self, client: FeedClient, manners: Manners) -> None:
         super().__init__("poll_feed")
@@ -98,7 +98,7 @@ class PollFeed(Executor):
 
     @handler
     async def poll(self, feed: FeedState) -> Poll:
-        """Ask for one feed; that it does not answer is a result, too: it says when to try again."""
+        """Poll one feed; a missing answer is a result, too: it says when to retry."""
         now, floor_s = self._manners.clock(), self._manners.min_interval_s
         try:
             response, found = await self._client.ask(feed)
@@ -111,14 +111,14 @@ class PollFeed(Executor):
 
 
 class CollectPolls(Executor):
-    """Yields all polls, and how many feeds were let be."""
+    """Yields all polls, and the number of feeds that were not polled."""
 
     def __init__(self) -> None:
         super().__init__("collect")
 
     @handler
     async def collect(self, results: list[ItemResult], ctx: WorkflowContext) -> Polls:
-        """Put the polls in the order of the list; one that broke is a warning, and is asked the next time."""
+        """Sort the polls in list order; a broken poll becomes a warning, and is retried the next time."""
         polls = tuple(result.value for result in results if isinstance(result.value, Poll))
         broken = tuple(
             f"poll {result.index} failed: {result.error.message}" for result in results if result.error
@@ -139,7 +139,7 @@ def poll_workflow(client: FeedClient, known: Known, manners: Manners) -> Workflo
 
 
 def default_workflow() -> Workflow:
-    """Return the graph, to be run or drawn by name: it knows no feed, and each request opens a fetcher."""
-    settings = FeedSettings(opml="-")  # whatever it is: the input says what is watched
+    """Return the graph to run or draw by name: it knows no feeds, and each request opens a fetcher."""
+    settings = FeedSettings(opml="-")  # any value: the input lists the feeds to watch
     client = FeedClient(lambda: open_fetcher(settings.policy()))
     return poll_workflow(client, lambda _: [], Manners.of(settings))

@@ -1,4 +1,4 @@
-"""GitHub: repositories, issues, pull requests and releases into tables of their own."""
+"""GitHub: repositories, issues, pull requests and releases into their own tables."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @hookimpl
 def agentic_platforms() -> Iterable[Platform]:
-    """Bring the platform ``github``."""
+    """Provide the platform ``github``."""
     place = "agentic.plugins.github"
     return [platform_at(f"{place}.platform:PLATFORM", name="github", migrations=f"{place}.migrations")]
 
 
 @hookimpl
 def agentic_workflows() -> Mapping[str, Callable[[], Workflow]]:
-    """Offer the graph that an agent runs, as ``github``."""
+    """Provide the graph of an agent, as ``github``."""
     from agentic.plugins.github.workflow import default_workflow
 
     return {"github": default_workflow}

@@ -27,9 +27,9 @@ class GithubClient:
 
     Args:
         base_url: Root of the API.
-        connect: Where the fetcher comes from.
-        secret: Name of the secret that holds the token; None asks as nobody.
-        secrets: Gives a secret by name.
+        connect: Returns the fetcher.
+        secret: Name of the secret with the token; None for anonymous requests.
+        secrets: Returns a secret by name.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class GithubClient:
         self._secrets = secrets
 
     async def read(self, target: Target) -> Found:
-        """Return what there is of a target, at most ``limit`` of it.
+        """Return the results of a target, at most ``limit``.
 
         Raises:
             FetchError: An answer did not come.
-            UnexpectedAnswerError: It is something else than GitHub's.
-            UnknownSecretError: There is no such secret.
-            TokenError: It is no token.
+            UnexpectedAnswerError: It is not an answer of GitHub.
+            UnknownSecretError: The secret does not exist.
+            TokenError: It is not a token.
         """
         session = await self._session()
         if target.what == "search":
@@ -83,7 +83,7 @@ class GithubClient:
             total = page.total_count
             is_incomplete = is_incomplete or page.incomplete_results
             items += page.items
-            # The page after the last one is refused: a Link to it is not followed.
+            # GitHub refuses the page after the last one: do not follow a Link to it.
             if len(items) >= min(target.limit, SEARCH_LIMIT):
                 break
         kept = items[: min(target.limit, SEARCH_LIMIT)]
@@ -93,7 +93,7 @@ class GithubClient:
         return Found(issues=tuple(Record(repo=_repo_of(item), item=item) for item in kept), warnings=warnings)
 
     async def _pages(self, path: str, session: HttpSession | None) -> AsyncIterator[HttpResponse]:
-        """Yield the answer at ``path`` and those that ``Link: rel=next`` leads on to."""
+        """Yield the answer at ``path`` and the following pages of ``Link: rel=next``."""
         following: str | None = f"{self._api.base_url}/{path}"
         seen: set[str] = set()
         while following is not None:
@@ -110,10 +110,10 @@ class GithubClient:
         return urlsplit(url)[:2] == urlsplit(self._api.base_url)[:2]
 
     async def _session(self) -> HttpSession | None:
-        """Return who asks; read anew for each target, so that a token may be replaced at any time."""
+        """Return the session; it is read for each target, so that a token may be replaced at any time."""
         if self._secret is None or self._secrets is None:
             return None
-        # A token that was read from a file ends with its line, which no header may.
+        # A token from a file ends with a line break, which headers must not contain.
         token = (await self._secrets(self._secret)).get_secret_value().strip()
         if not token or not token.isascii() or not token.isprintable():
             raise TokenError(self._secret)
@@ -126,7 +126,7 @@ class GithubClient:
 
 
 def next_page(headers: Mapping[str, str]) -> str | None:
-    """Return where ``Link: <...>; rel="next"`` leads; None on the last page."""
+    """Return the URL of ``Link: <...>; rel="next"``; None on the last page."""
     found = _NEXT.search(headers.get("link", ""))
     return found[1] if found else None
 
@@ -141,7 +141,7 @@ def _record(repo: Answer, name: str, item: Answer) -> Record:
 
 
 def _repo_of(item: Answer) -> str | None:
-    """Return ``owner/name`` out of the address of the repository, all that a search says of it."""
+    """Return ``owner/name`` from the repository's address, the only data in a search result."""
     parts = str(item.get("repository_url") or "").rsplit("/", 2)
     return "/".join(parts[1:]) if len(parts) == 3 else None
 

@@ -1,4 +1,4 @@
-"""What ``agentic doctor`` says of the GitHub agents."""
+"""The report of ``agentic doctor`` on the GitHub agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong between us and GitHub, besides the transport."""
+"""Errors of GitHub, besides the transport."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from agentic.core.errors import AgenticError
 
 
 class GithubError(AgenticError):
-    """Something about GitHub."""
+    """Base of errors about GitHub."""
 
 
 class TokenError(GithubError, ValueError):
-    """The secret cannot be a token."""
+    """The secret is not a valid token."""
 
     def __init__(self, secret: str) -> None:
         super().__init__(

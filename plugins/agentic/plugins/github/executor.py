@@ -27,7 +27,7 @@ class GithubAgentExecutor(ApiAgentExecutor):
         return self.read_config(GithubSettings)
 
     def account(self) -> str:
-        """Return the name of the token: GitHub counts by account, and without one by address."""
+        """Return the name of the token: GitHub counts by account, or by address without one."""
         secret = self.settings().secret
         return f"github/{secret}" if secret else ""
 
@@ -36,11 +36,11 @@ class GithubAgentExecutor(ApiAgentExecutor):
         return GithubVerdict(self.settings().base_url)
 
     def resource_of(self, url: str) -> str:
-        """Return which of GitHub's limits a request counts against."""
+        """Return the GitHub limit that a request counts against."""
         return resource_of(self.settings().base_url, url)
 
     def create_initial_state(self) -> dict[str, object]:
-        """Return the agent's name and goals, and what it wants to read."""
+        """Return the agent's name and goals, and its query."""
         query = query_of(self.settings(), datetime.now(UTC))
         return {
             "agent_name": self.agent.agent_name,
@@ -49,7 +49,7 @@ class GithubAgentExecutor(ApiAgentExecutor):
         }
 
     def graph(self, http: ProjectHttp) -> AgentWork:
-        """Return the graph; ``repos``, ``issues`` and ``releases`` are stored, ``warnings`` are told."""
+        """Return the graph; ``repos``, ``issues`` and ``releases`` are stored, ``warnings`` reported."""
         settings = self.settings()
         connect = nullcontext(http.fetcher)
         client = GithubClient(settings.base_url, lambda: connect, settings.secret, http.secrets.secret)
@@ -61,7 +61,7 @@ class GithubAgentExecutor(ApiAgentExecutor):
 
 
 def query_of(settings: GithubSettings, now: datetime) -> GithubQuery:
-    """Return what is to be read; ``days`` count back from ``now``."""
+    """Return the query; ``days`` count back from ``now``."""
     since = now - timedelta(days=settings.days) if settings.days else settings.since
     return GithubQuery(
         mode=settings.mode,

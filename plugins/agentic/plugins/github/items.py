@@ -1,6 +1,6 @@
-"""What the API says, typed, and what is asked of it. https://docs.github.com/rest describes it.
+"""Typed answers of the API, and queries to it. https://docs.github.com/rest describes it.
 
-Of what it says, everything but the ids may be missing or null; unknown fields are carried along.
+All fields of answers except the ids may be missing or null; unknown fields are passed along.
 """
 
 from __future__ import annotations

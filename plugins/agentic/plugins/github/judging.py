@@ -1,9 +1,9 @@
-"""Which of GitHub's answers are failures, and how long it wants peace.
+"""Which GitHub answers are failures, and how long to pause.
 
 The rules are at https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api: 403 or 429 is a
-limit if it says ``Retry-After``, if nothing of the hour is left (then until its end), or if it speaks of a
-secondary limit (then for a minute, and twice as long each time it is said again). What is left is counted for
-each resource by itself, searches being one; a secondary limit is of everything.
+limit if it has ``Retry-After``, if the hour's budget is used up (then until its end), or if it mentions a
+secondary limit (then for a minute, and twice as long each time it is repeated). The budget is counted for
+each resource separately, searches being one; a secondary limit covers everything.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class GithubVerdict:
         self._refused_in_a_row = 0
 
     def __call__(self, request: HttpRequest, response: HttpResponse, now: datetime) -> FetchError | None:
-        """Return why ``response`` is a failure, or None if it is what was asked for."""
+        """Return why ``response`` is a failure, or None for a success."""
         failure = failure_of(request, response, now)
         if failure is None:
             self._refused_in_a_row = 0
@@ -57,20 +57,20 @@ class GithubVerdict:
             wait_s = self._pause_s(response, failure)
             return _failure(response, FailureClass.RATE_LIMITED, reason, wait_s, scope)
         word = _word(response.status, failure)
-        if failure.detail or not said:  # a wall before GitHub, or an answer of something else than GitHub
+        if failure.detail or not said:  # a wall in front of GitHub, or an answer that is not GitHub's
             return _failure(response, word, _reason(failure), failure.retry_after_s, failure.detail)
         advice = f"; {ADVICE[response.status]}" if response.status in ADVICE else ""
         reason = f"GitHub answered {response.status}: {said}{advice}"
         return _failure(response, word, reason, failure.retry_after_s, "")
 
     def _is_of_resource(self, response: HttpResponse) -> bool:
-        """Tell whether only the resource that was asked is used up."""
+        """Whether only the budget of the requested resource is used up."""
         named = response.headers.get("x-ratelimit-resource", "").strip()
         is_told = "retry-after" not in response.headers and _left(response.headers) == "0"
         return is_told and named == resource_of(self._base_url, response.url)
 
     def _pause_s(self, response: HttpResponse, failure: FetchError) -> float:
-        """Return the seconds that GitHub wants peace for."""
+        """Return the seconds to pause."""
         is_told = "retry-after" in response.headers or _left(response.headers) == "0"
         if is_told and failure.retry_after_s is not None:
             return failure.retry_after_s
@@ -80,12 +80,12 @@ class GithubVerdict:
 
 
 def resource_of(base_url: str, url: str) -> str:
-    """Return what GitHub calls the limit that a request to ``url`` counts against."""
+    """Return GitHub's name of the limit that a request to ``url`` counts against."""
     return "search" if url.startswith(f"{base_url.rstrip('/')}/search/") else "core"
 
 
 def is_limit(response: HttpResponse, said: str) -> bool:
-    """Tell a limit from any other refusal."""
+    """Distinguish a limit from any other refusal."""
     if response.status not in (403, 429):
         return False
     told = "retry-after" in response.headers or _left(response.headers) == "0"
@@ -93,7 +93,7 @@ def is_limit(response: HttpResponse, said: str) -> bool:
 
 
 def message_of(response: HttpResponse) -> str:
-    """Return what GitHub says of a refusal; "" where it says nothing."""
+    """Return GitHub's message for a refusal; "" without one."""
     try:
         content = json.loads(response.body)
     except (ValueError, RecursionError):
@@ -102,7 +102,7 @@ def message_of(response: HttpResponse) -> str:
         return ""
     errors = content.get("errors")
     more = [one["message"] for one in errors if _has_message(one)] if isinstance(errors, list) else []
-    # Masked before it is cut: of a token that was cut in two, a part would be left.
+    # Mask before the cut: a token that is cut in two would stay partly visible.
     return mask_known(" ".join([content["message"], *more]))[:MESSAGE_LIMIT]
 
 
@@ -115,7 +115,7 @@ def _left(headers: Mapping[str, str]) -> str:
 
 
 def _word(status: int, failure: FetchError) -> str:
-    """Return the failure class: a token that may not read something has not ended."""
+    """Return the failure class: a token without permission has not expired."""
     is_refusal = status == 403 and failure.failure_class == FailureClass.AUTH_EXPIRED
     return "http_403" if is_refusal else failure.failure_class
 

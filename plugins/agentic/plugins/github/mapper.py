@@ -1,4 +1,4 @@
-"""Stores what was read as rows of ``github_repos``, ``github_issues`` and ``github_releases``."""
+"""Stores results as rows of ``github_repos``, ``github_issues`` and ``github_releases``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ REPO_NUMBERS = {"score": "stars", "forks": "forks", "watchers": "watchers", "ope
 
 
 class GithubResultMapper(ResultMapper):
-    """Upserts by GitHub's ids: what an answer leaves out stays as it was, what it says is null goes."""
+    """Upserts by GitHub's ids: omitted fields keep their stored values, null fields are cleared."""
 
     def save_results(self, results: Mapping[str, object]) -> bool:
-        """Store ``repos``, ``issues``, ``releases``; a bad one is a warning, as is each of ``warnings``."""
+        """Store ``repos``, ``issues``, ``releases``; bad ones become warnings, beside ``warnings``."""
         if not self.save_agent_result(results):
             return False
         for sentence in cast("list[str]", results.get("warnings", [])):
@@ -29,7 +29,7 @@ class GithubResultMapper(ResultMapper):
         issues = self.accepted(IssueRecord, _part(results, "issues"), "issue")
         self.save_rows(GithubIssueModel, map(issue_row, issues), counters={"comments": "comments"})
         releases = self.accepted(ReleaseRecord, _part(results, "releases"), "release")
-        # Files are downloaded all the time: a new count alone is no update.
+        # Download counts change all the time: a new count alone is not an update.
         self.save_rows(
             GithubReleaseModel,
             map(release_row, releases),
@@ -40,7 +40,7 @@ class GithubResultMapper(ResultMapper):
 
 
 def repo_row(repo: GithubRepo) -> dict[str, object]:
-    """Return the columns that a repository fills; None stands for what GitHub did not say."""
+    """Return the columns of a repository; None stands for values that GitHub omits."""
     return {
         "id": repo.id,
         "full_name": repo.full_name,
@@ -67,7 +67,7 @@ def repo_row(repo: GithubRepo) -> dict[str, object]:
 
 
 def issue_row(record: IssueRecord) -> dict[str, object]:
-    """Return the columns that an issue or pull request fills."""
+    """Return the columns of an issue or pull request."""
     issue = record.item
     return {
         "id": issue.id,
@@ -95,7 +95,7 @@ def issue_row(record: IssueRecord) -> dict[str, object]:
 
 
 def release_row(record: ReleaseRecord) -> dict[str, object]:
-    """Return the columns that a release fills."""
+    """Return the columns of a release."""
     release = record.item
     files = release.assets
     return {

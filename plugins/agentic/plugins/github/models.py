@@ -1,4 +1,4 @@
-"""The tables of GitHub. Keys are its numeric ids: names change, and with them all addresses."""
+"""The tables of GitHub. Keys are its numeric ids: names and addresses change."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from agentic.mappers import Base, SourceColumns, UTCDateTime
 
 
 class GithubRepoModel(SourceColumns, Base):
-    """A repository as it was last seen, one row for each project.
+    """A repository as last seen, one row for each project.
 
     Attributes:
-        id: GitHub's own; stays when the repository is renamed or given away.
+        id: GitHub's own; stays when the repository is renamed or transferred.
         license: SPDX id.
-        stars: Who marked it.
-        watchers: Who is told of everything; only a repository that is read by name tells.
+        stars: Number of stars.
+        watchers: Number of subscribers; only known for a repository read by name.
         open_issues: Open issues and pull requests.
-        private: Only some may see it.
+        private: Whether it is private.
     """
 
     __tablename__ = "github_repos"
@@ -48,19 +48,19 @@ class GithubRepoModel(SourceColumns, Base):
 
 
 class GithubIssueModel(SourceColumns, Base):
-    """An issue or pull request as it was last seen, one row for each project.
+    """An issue or pull request as last seen, one row for each project.
 
     Attributes:
-        repo_id: Id of its repository; a search does not tell.
+        repo_id: Id of its repository; unknown in a search.
         repo: ``owner/name`` of its repository when last seen.
         number: Its number there.
-        is_pull_request: Which of the two it is.
+        is_pull_request: Whether it is a pull request.
         state: open or closed.
-        author: Login; what it once was, when the account is gone.
+        author: Login; the former one if the account is gone.
         labels: Names.
         assignees: Logins.
         comments: How many.
-        closed_at: When it was last closed; a ``state`` of open says that it no longer is.
+        closed_at: When it was last closed, also if its ``state`` is open again.
     """
 
     __tablename__ = "github_issues"
@@ -89,14 +89,14 @@ class GithubIssueModel(SourceColumns, Base):
 
 
 class GithubReleaseModel(SourceColumns, Base):
-    """A release as it was last seen, one row for each project.
+    """A release as last seen, one row for each project.
 
     Attributes:
         repo_id: Id of its repository.
         repo: ``owner/name`` of its repository when last seen.
-        target: Branch or commit that the tag was made from.
-        asset_count: Files of it.
-        downloads: Of all files; a change of this alone is no update.
+        target: Branch or commit of the tag.
+        asset_count: Number of its files.
+        downloads: Of all files; a change of this alone is not an update.
     """
 
     __tablename__ = "github_releases"

@@ -1,4 +1,4 @@
-"""What an agent of the platform ``github`` can be told."""
+"""The settings of agents of the platform ``github``."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ class GithubSettings(ApiSettings):
 
     @property
     def secret(self) -> str | None:
-        """Name of the secret that holds the token."""
+        """Name of the secret with the token."""
         found = SECRET.fullmatch(self.token) if self.token else None
         return found[1] if found else None
 
     def policy(self) -> HttpPolicy:
-        """Return how to fetch: one after the other, as GitHub asks, and nothing twice that is unchanged."""
+        """Return how to fetch: one by one, as GitHub requests, and unchanged answers only once."""
         update = {"cache": "revalidate", "max_wait_s": min(PATIENCE_S, self.max_wait_s)}
         return super().policy().model_copy(update=update)
 

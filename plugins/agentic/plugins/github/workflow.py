@@ -1,4 +1,4 @@
-"""The graph: say what is to be read, read it one after the other, and put it together."""
+"""The graph: plan the targets, read them one by one, and combine the results."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Plan(Executor):
-    """Sends the targets of a query: each repository is one, so that one that is gone costs no other."""
+    """Sends the targets of a query: one per repository, so that a missing one does not affect others."""
 
     def __init__(self) -> None:
         super().__init__("plan")
 
     @handler
     async def plan(self, query: GithubQuery) -> list[Target]:
-        """Say what is to be read."""
+        """Return the targets."""
         if query.query is not None:
             kind = query.kind if query.mode == "search" else "repositories"
             return [
@@ -46,7 +46,7 @@ class Plan(Executor):
 
 
 class Read(Executor):
-    """Reads a target. While GitHub wants peace, the activation waits outside of any worker."""
+    """Reads a target. While GitHub requests a pause, the activation waits without a worker."""
 
     def __init__(self, client: GithubClient, max_wait_s: float) -> None:
         super().__init__("read", retry=ask_again(max_wait_s))
@@ -55,25 +55,25 @@ class Read(Executor):
 
     @handler
     async def read(self, target: Target) -> Found:
-        """Read it all.
+        """Read all of it.
 
         Raises:
-            FetchError: It may well work a little later.
-            SourceRefusedError: It will not.
+            FetchError: A retry may succeed.
+            SourceRefusedError: A retry will fail, too.
         """
         with refusing(self._max_wait_s):
             return await self._client.read(target)
 
 
 class Collect(Executor):
-    """Yields what could be read as one, and a warning for each target that could not."""
+    """Yields the combined results, and a warning for each target that could not be read."""
 
     def __init__(self) -> None:
         super().__init__("collect")
 
     @handler
     async def collect(self, results: list[ItemResult]) -> Found:
-        """Put it together in the order of the targets.
+        """Combine them in the order of the targets.
 
         Raises:
             NothingReadError: Every single one failed.
@@ -89,22 +89,22 @@ def github_workflow(client: GithubClient, max_wait_s: float) -> Workflow:
     """Return the graph; it takes a :class:`GithubQuery` and yields :class:`Found`.
 
     Args:
-        client: Asks GitHub.
-        max_wait_s: Longest wait that a limit may ask for.
+        client: Queries GitHub.
+        max_wait_s: Longest accepted wait for a limit.
     """
     plan = Plan()
     return (
         WorkflowBuilder("github", version="1")
         .set_start(plan)
-        # GitHub asks for one request after the other.
+        # GitHub requests one request at a time.
         .add_map_edge(plan, Read(client, max_wait_s), Collect(), max_parallel=1)
         .build()
     )
 
 
 def default_workflow() -> Workflow:
-    """Return the graph on the public API, as nobody, to be run or drawn by name."""
-    settings = GithubSettings(query="stars:>1")  # whatever: what is to be read comes as the input
+    """Return the anonymous graph on the public API, to run or draw by name."""
+    settings = GithubSettings(query="stars:>1")  # any value: the input is the query
     client = GithubClient(settings.base_url, lambda: open_fetcher(settings.policy()))
     return github_workflow(client, settings.max_wait_s)
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @hookimpl
 def agentic_platforms() -> Iterable[Platform]:
-    """Bring the platform ``hackernews``."""
+    """Provide the platform ``hackernews``."""
     place = "agentic.plugins.hackernews"
     return [platform_at(f"{place}.platform:PLATFORM", name="hackernews", migrations=f"{place}.migrations")]
 
 
 @hookimpl
 def agentic_workflows() -> Mapping[str, Callable[[], Workflow]]:
-    """Offer the graph of an agent that reads a list, as ``hackernews``."""
+    """Provide the graph of an agent that reads a list, as ``hackernews``."""
     from agentic.plugins.hackernews.workflow import default_workflow
 
     return {"hackernews": default_workflow}

@@ -25,12 +25,12 @@ Once = Callable[[str, Read], Awaitable[Kept]]
 IsFinal = Callable[[FetchError], bool]
 
 _PAGE = TypeAdapter(SearchPage)
-# Not JSON all the way down, as that is checked to a depth of 255 only: a long talk between two is deeper.
+# Not a recursive JSON type, whose check ends at a depth of 255: a long dialogue is deeper.
 _TREE = TypeAdapter(dict[str, object])
 
 
 async def anew(_key: str, read: Read) -> Kept:
-    """Read a page, whether or not it was read before."""
+    """Read a page, even if it was read before."""
     return await read()
 
 
@@ -39,19 +39,19 @@ class AlgoliaClient:
 
     Args:
         algolia_url: Root of the API, with or without a slash at the end.
-        connect: Where the fetcher comes from.
+        connect: Returns the fetcher.
     """
 
     def __init__(self, algolia_url: str, connect: Connect) -> None:
         self._api = JsonApi("Hacker News' search", algolia_url, connect)
 
     async def tree(self, item_id: int, most: int) -> Tree:
-        """Return an item and at most so many of the comments below it.
+        """Return an item and at most ``most`` of the comments below it.
 
         Raises:
-            UnknownItemError: There is no such item.
+            UnknownItemError: The item does not exist.
             FetchError: The answer did not come.
-            UnexpectedAnswerError: It is no tree.
+            UnexpectedAnswerError: It is not a tree.
         """
         try:
             root = await self._api.get(f"items/{item_id}", _TREE)
@@ -67,20 +67,20 @@ class AlgoliaClient:
         """Return the first ``limit`` hits.
 
         Args:
-            query: What is searched for.
-            once: Reads a page, unless an earlier try has read it.
-            is_final: Says whether a failure ends the search: it then keeps what it has, with a warning.
+            query: The search query.
+            once: Reads a page, unless an earlier attempt has read it.
+            is_final: Says whether a failure ends the search: it then keeps its hits, with a warning.
 
         Raises:
             FetchError: Not even the first answer came, or the failure is not final.
-            UnexpectedAnswerError: It is no page of hits.
+            UnexpectedAnswerError: It is not a page of hits.
         """
         sweep, haul = Sweep(query.since, query.until), _Haul()
         failure: FetchError | None = None
         try:
             while sweep.window is not None and len(haul.hits) < query.limit:
                 await self._read(query, sweep, sweep.window, haul, once)
-                if query.sort == "relevance":  # a slice of the time has its own most relevant hits
+                if query.sort == "relevance":  # each time slice has its own most relevant hits
                     break
         except FetchError as exc:
             if not haul.hits or not is_final(exc):
@@ -89,7 +89,7 @@ class AlgoliaClient:
         return _found(query, haul, sweep.lost_count, failure)
 
     async def _read(self, query: SearchQuery, sweep: Sweep, window: Window, haul: _Haul, once: Once) -> None:
-        """Add what is new in a slice to ``haul``, page by page."""
+        """Add the new hits of a slice to ``haul``, page by page."""
         moments: list[Moment] = []
         total = 0
         for number in range(SEARCH_LIMIT // PER_PAGE):
@@ -110,7 +110,7 @@ class AlgoliaClient:
 
 @dataclass(slots=True)
 class _Haul:
-    """What a search has found so far, and how many hits there are, as its first page says."""
+    """The hits of a search so far, and the total number of hits from its first page."""
 
     hits: list[Answer] = field(default_factory=list)
     total: int | None = None

@@ -1,4 +1,4 @@
-"""What can go wrong between us and Hacker News, besides the transport."""
+"""Errors of Hacker News, besides the transport."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from agentic.core.errors import AgenticError
 
 
 class HackerNewsError(AgenticError):
-    """Something about Hacker News."""
+    """Base of errors about Hacker News."""
 
 
 class ItemGoneError(HackerNewsError, LookupError):
-    """The API answers ``null`` for an item: it never was, or is no longer there."""
+    """The API answers ``null`` for an item: it never existed, or no longer exists."""
 
     def __init__(self, item_id: int) -> None:
         super().__init__(f"item {item_id} is gone; the next run reads the list again")
@@ -18,7 +18,7 @@ class ItemGoneError(HackerNewsError, LookupError):
 
 
 class UnknownItemError(HackerNewsError, LookupError):
-    """Algolia has no tree of that item."""
+    """Algolia has no tree for that item."""
 
     def __init__(self, item_id: int) -> None:
         super().__init__(f"Algolia has no item {item_id}; correct the agent's items, or try a little later")
@@ -26,7 +26,7 @@ class UnknownItemError(HackerNewsError, LookupError):
 
 
 class UnknownUserError(HackerNewsError, LookupError):
-    """Nobody has that name, as it is written."""
+    """No user has exactly that name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"user {name!r} does not exist; names are case-sensitive, correct the agent's users")

@@ -37,7 +37,7 @@ class HackerNewsAgentExecutor(ApiAgentExecutor):
         return self.read_config(HackerNewsSettings)
 
     def create_initial_state(self) -> dict[str, object]:
-        """Return the agent's name and goals, and what it wants to read."""
+        """Return the agent's name and goals, and its query."""
         query = query_of(self.settings(), datetime.now(UTC))
         return {
             "agent_name": self.agent.agent_name,
@@ -46,7 +46,7 @@ class HackerNewsAgentExecutor(ApiAgentExecutor):
         }
 
     def graph(self, http: ProjectHttp) -> AgentWork:
-        """Return the graph of the mode; what it found is stored, and ``warnings`` are told."""
+        """Return the graph of the mode; its results are stored, and ``warnings`` reported."""
         settings = self.settings()
         asked = QUERIES[settings.mode]
         return AgentWork(
@@ -57,7 +57,7 @@ class HackerNewsAgentExecutor(ApiAgentExecutor):
 
 
 def query_of(settings: HackerNewsSettings, now: datetime) -> Query:
-    """Return what is to be read; ``days`` count back from ``now``."""
+    """Return the query; ``days`` count back from ``now``."""
     match settings.mode:
         case "list":
             return StoryQuery(list=settings.list, limit=settings.limit)
@@ -68,7 +68,7 @@ def query_of(settings: HackerNewsSettings, now: datetime) -> Query:
         case "comments" if settings.items:
             return TreeQuery(items=settings.items)
         case "comments" if settings.is_search:
-            # Unless told otherwise, trees are those of whole stories.
+            # By default, trees belong to whole stories.
             return TreeQuery(search=_search(settings, now, settings.tags or ("story",)))
         case "comments":
             return TreeQuery(stories=StoryQuery(list=settings.list, limit=settings.limit))

@@ -1,4 +1,4 @@
-"""What became of things that were read side by side."""
+"""Failures among things that were read in parallel."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from agentic.executors.errors import NothingReadError
 
 
 def failures_in(results: Sequence[ItemResult], read_count: int, noun: str) -> tuple[str, ...]:
-    """Return why some of the things could not be read, a sentence each.
+    """Return a sentence for each thing that could not be read.
 
     Raises:
-        NothingReadError: Every single one failed, so that the API is hardly to be reached.
+        NothingReadError: Every single one failed; probably the API is unreachable.
     """
     failures = tuple(result.error.message for result in results if result.error is not None)
     if failures and not read_count:

@@ -1,4 +1,4 @@
-"""What the APIs say, typed, and what is asked of them.
+"""Typed answers of the APIs, and queries to them.
 
 https://github.com/HackerNews/API describes the one, https://hn.algolia.com/api the other.
 """
@@ -58,7 +58,7 @@ class HackerNewsItem(BaseModel):
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing was taken off it: what it leaves out is not there, as nothing empty is kept."""
+        """Whether it is complete: an omitted field then has no value, because empty ones are not sent."""
         return None not in (self.type, self.by) and not (self.deleted or self.dead)
 
 

@@ -1,4 +1,4 @@
-"""Stores what was read as rows of ``hn_items`` and ``hn_users``."""
+"""Stores results as rows of ``hn_items`` and ``hn_users``."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NUMBERS = {"score": "score", "comments": "descendants"}
 
 
 class HackerNewsResultMapper(ResultMapper):
-    """Upserts items and users by id: what an answer leaves out stays as it was stored."""
+    """Upserts items and users by id: fields that an answer leaves out keep their stored values."""
 
     def save_results(self, results: Mapping[str, object]) -> bool:
-        """Store stories, hits, nodes and users; a bad one is a warning, as is each of ``warnings``."""
+        """Store stories, hits, nodes and users; bad ones become warnings, beside ``warnings``."""
         if not self.save_agent_result(results):
             return False
         for sentence in cast("list[str]", results.get("warnings", [])):
@@ -32,7 +32,7 @@ class HackerNewsResultMapper(ResultMapper):
         self.save_rows(
             HackerNewsItemModel,
             self._item_rows(results),
-            volatile=["rank"],  # stories move up and down all the time: a new place alone is no update
+            volatile=["rank"],  # ranks change all the time: a new rank alone is not an update
             counters=NUMBERS,
         )
         users = self.accepted(HackerNewsUser, _part(results, "users"), "user")
@@ -46,7 +46,7 @@ class HackerNewsResultMapper(ResultMapper):
 
 
 def row_of(ranked: RankedItem) -> dict[str, object]:
-    """Return the columns that ``ranked`` fills; None stands for what the API did not say."""
+    """Return the columns of ``ranked``; None stands for values that the API omits."""
     item = ranked.item
     return {
         "id": item.id,
@@ -68,7 +68,7 @@ def row_of(ranked: RankedItem) -> dict[str, object]:
 
 
 def hit_row(hit: AlgoliaHit) -> dict[str, object]:
-    """Return the columns that a hit of a search fills: no rank, nor whether it is dead."""
+    """Return the columns of a search hit: without its rank, and without whether it is dead."""
     field = "comment_text" if "comment" in hit.tags else "story_text"
     return {
         "id": hit.id,
@@ -89,7 +89,7 @@ def hit_row(hit: AlgoliaHit) -> dict[str, object]:
 
 
 def node_row(node: AlgoliaNode) -> dict[str, object]:
-    """Return the columns that an item of a tree fills: no rank, and no number of comments."""
+    """Return the columns of an item in a tree: without its rank and its number of comments."""
     above = "poll_id" if node.type == "pollopt" else "parent_id"
     return {
         "id": node.id,
@@ -108,7 +108,7 @@ def node_row(node: AlgoliaNode) -> dict[str, object]:
 
 
 def user_row(user: HackerNewsUser) -> dict[str, object]:
-    """Return the columns that a user fills."""
+    """Return the columns of a user."""
     return {
         "id": user.id,
         "karma": user.karma,

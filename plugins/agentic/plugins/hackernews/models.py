@@ -11,19 +11,19 @@ from agentic.mappers import Base, SourceColumns, UTCDateTime
 
 
 class HackerNewsItemModel(SourceColumns, Base):
-    """An item as it was last seen, one row for each project.
+    """An item as last seen, one row for each project.
 
     Attributes:
         id: Hacker News' own.
         rank: Its place in the list when last seen there, from 1.
         title: Without HTML escapes.
-        time: When it was made.
-        text: HTML; what a deleted item once said is kept.
+        time: When it was created.
+        text: HTML; the text of a deleted item is kept.
         descendants: Comments below it, at any depth.
         parent_id: What a comment answers.
-        story_id: The story at the top of a comment's tree; only Algolia tells.
-        deleted: Its author took it back.
-        dead: Moderators or flags took it off the lists.
+        story_id: The story at the top of a comment's tree; only from Algolia.
+        deleted: Its author deleted it.
+        dead: Moderators or flags removed it from the lists.
     """
 
     __tablename__ = "hn_items"
@@ -42,19 +42,19 @@ class HackerNewsItemModel(SourceColumns, Base):
     parent_id: Mapped[int | None] = mapped_column(BigInteger)
     story_id: Mapped[int | None] = mapped_column(BigInteger)
     poll_id: Mapped[int | None] = mapped_column(BigInteger)
-    # Algolia does not tell: a new row starts with this, a stored one keeps what it has.
+    # Unknown to Algolia: a new row starts with this, a stored one keeps its value.
     deleted: Mapped[bool] = mapped_column(default=False)
     dead: Mapped[bool] = mapped_column(default=False)
 
 
 class HackerNewsUserModel(SourceColumns, Base):
-    """Somebody as they were last seen, one row for each project.
+    """A user as last seen, one row for each project.
 
     Attributes:
         id: The name; upper and lower case count.
-        created: When the account was made.
-        about: HTML, written by themselves.
-        submitted_count: Stories, comments and polls, taken back ones included.
+        created: When the account was created.
+        about: HTML, written by the user.
+        submitted_count: Stories, comments and polls, including deleted ones.
     """
 
     __tablename__ = "hn_users"

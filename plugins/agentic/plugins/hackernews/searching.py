@@ -1,4 +1,4 @@
-"""The graphs that ask Algolia, and the one that reads users."""
+"""The graphs that query Algolia, and the graph that reads users."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Search(Executor):
 
 
 class FindTrees(Executor):
-    """Sends the ids of the items whose trees are wanted."""
+    """Sends the ids of the items whose trees to read."""
 
     def __init__(self, client: HackerNewsClient, algolia: AlgoliaClient, max_wait_s: float) -> None:
         super().__init__("find_trees", retry=ask_again(max_wait_s))
@@ -45,11 +45,11 @@ class FindTrees(Executor):
 
     @handler
     async def find(self, query: TreeQuery, ctx: WorkflowContext) -> list[int]:
-        """Return them as given, or look for them; each once.
+        """Return them as given, or search for them; each once.
 
         Raises:
-            FetchError: It may well work a little later.
-            SourceRefusedError: It will not.
+            FetchError: A retry may succeed.
+            SourceRefusedError: A retry will fail, too.
         """
         if query.search is not None:
             found = await searched(self._algolia, query.search, ctx, self._max_wait_s)
@@ -77,9 +77,9 @@ class FetchTree(Executor):
         """Read it in one call.
 
         Raises:
-            UnknownItemError: There is no such item.
-            FetchError: It may well work a little later.
-            SourceRefusedError: It will not.
+            UnknownItemError: The item does not exist.
+            FetchError: A retry may succeed.
+            SourceRefusedError: A retry will fail, too.
         """
         with refusing(self._max_wait_s):
             return await self._algolia.tree(item_id, self._max_comments)
@@ -94,7 +94,7 @@ class CollectTrees(Executor):
 
     @handler
     async def collect(self, results: list[ItemResult], ctx: WorkflowContext) -> Found:
-        """Put them in one list, and say how many comments were left out.
+        """Combine them into one list, and report how many comments were left out.
 
         Raises:
             NothingReadError: Every single one failed.
@@ -110,7 +110,7 @@ class CollectTrees(Executor):
 
 
 class ListUsers(Executor):
-    """Sends the names that are wanted."""
+    """Sends the names to read."""
 
     def __init__(self) -> None:
         super().__init__("list_users")
@@ -134,9 +134,9 @@ class FetchUser(Executor):
         """Read one user.
 
         Raises:
-            UnknownUserError: Nobody is called that.
-            FetchError: It may well work a little later.
-            SourceRefusedError: It will not.
+            UnknownUserError: No user has that name.
+            FetchError: A retry may succeed.
+            SourceRefusedError: A retry will fail, too.
         """
         with refusing(self._max_wait_s):
             user = await self._client.user(name)
@@ -153,7 +153,7 @@ class CollectUsers(Executor):
 
     @handler
     async def collect(self, results: list[ItemResult]) -> Found:
-        """Put the users in the order of their names' list.
+        """Sort the users in the order of the names.
 
         Raises:
             NothingReadError: Every single one failed.
@@ -166,13 +166,13 @@ class CollectUsers(Executor):
 async def searched(
     algolia: AlgoliaClient, query: SearchQuery, ctx: WorkflowContext, max_wait_s: float
 ) -> Found:
-    """Return what a search finds. A page that was read is not read again by another try.
+    """Return the results of a search. A retry does not repeat pages.
 
-    The last try, or a refusal, keeps the hits there are, with a warning.
+    The last attempt, or a refusal, keeps the hits so far, with a warning.
 
     Raises:
-        FetchError: It may well work a little later.
-        SourceRefusedError: It will not, and nothing was found.
+        FetchError: A retry may succeed.
+        SourceRefusedError: A retry will fail, too, and nothing was found.
     """
 
     def is_final(failure: FetchError) -> bool:

@@ -1,4 +1,4 @@
-"""What an agent of the platform ``hackernews`` can be told."""
+"""The settings of agents of the platform ``hackernews``."""
 
 from __future__ import annotations
 
@@ -101,16 +101,16 @@ class HackerNewsSettings(ApiSettings):
 
     @property
     def max_parallel(self) -> int:
-        """How many items are read at the same time."""
+        """Number of items read at the same time."""
         return MAX_PARALLEL
 
     @property
     def is_search(self) -> bool:
-        """Whether it says what to search for."""
+        """Whether it has a search query."""
         return self.query is not None or bool(self.tags)
 
     def policy(self) -> HttpPolicy:
-        """Return how to fetch: whoever asks Algolia keeps to its limit, with all who share the budget."""
+        """Return how to fetch: all users of Algolia share one budget within its limit."""
         policy = super().policy().model_copy(update={"max_wait_s": min(PATIENCE_S, self.max_wait_s)})
         is_limited = urlsplit(self.algolia_url).netloc.lower() == urlsplit(ALGOLIA_URL).netloc
         if self.mode not in ("search", "comments") or not is_limited:

@@ -1,7 +1,7 @@
-"""How more hits are read than Algolia gives of one search: slice by slice of time, from the newest on.
+"""Reads more hits than Algolia returns per search: in slices of time, the newest first.
 
-Of each slice come the newest hits, 1,000 at most. The next slice ends with the second of the oldest of them,
-which may have more hits than were seen, so that some come twice and are known by their ids. See
+Each slice returns its newest hits, 1,000 at most. The next slice ends with the second of the oldest hit. That
+second may have more hits than were seen, so some hits come twice and are recognised by their ids. See
 https://github.com/algolia/hn-search/issues/230.
 """
 
@@ -15,7 +15,7 @@ from agentic.plugins.hackernews.settings import SEARCH_LIMIT
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A slice of time in seconds since the epoch, both ends included; None is without end."""
+    """A slice of time in seconds since the epoch, both ends included; None: unlimited."""
 
     since: int | None = None
     until: int | None = None
@@ -35,16 +35,16 @@ class Moment:
 
 
 class Sweep:
-    """Says which slice comes next, and which hits are new. It asks nobody.
+    """Determines the next slice and the new hits, without requests.
 
     Attributes:
-        window: The slice to read; None when there is none left.
-        lost_count: Hits that cannot be had, as one second has more than a slice gives.
+        window: The slice to read; None at the end.
+        lost_count: Unreachable hits, because one second has more than a slice returns.
 
     Args:
         since: First second wanted.
         until: Last second wanted.
-        most: Hits that a slice gives.
+        most: Maximum hits per slice.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Sweep:
         self._expected: int | None = None
 
     def fresh(self, moments: Iterable[Moment]) -> list[bool]:
-        """Tell of each hit whether it comes for the first time."""
+        """Return for each hit whether it is new."""
         found = []
         for moment in moments:
             found.append(moment.id not in self._seen)
@@ -65,11 +65,11 @@ class Sweep:
         return found
 
     def advance(self, moments: Sequence[Moment], total: int) -> None:
-        """Go on to the next slice.
+        """Continue with the next slice.
 
         Args:
-            moments: All that was read of this one.
-            total: How many hits it has.
+            moments: All hits read from this one.
+            total: Its total number of hits.
         """
         window = self.window or Window()
         if self._expected is not None:
@@ -79,7 +79,7 @@ class Sweep:
             self.window = None
             return
         oldest = min(moment.time for moment in moments)
-        if oldest == window.until:  # one second fills the slice: the rest of it stays out of reach
+        if oldest == window.until:  # one second fills the slice: the rest of it is unreachable
             oldest -= 1
             self._expected = total - len(moments)
         if window.since is not None and oldest < window.since:

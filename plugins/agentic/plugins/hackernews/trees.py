@@ -10,12 +10,12 @@ from agentic.plugins.hackernews.items import Answer, Tree
 
 
 def flattened(root: Mapping[str, object], most: int) -> Tree:
-    """Return a tree level by level, so that what is cut off is the deepest and has its parents stored.
+    """Return a tree level by level, so that a cut removes the deepest comments, whose parents are stored.
 
-    The options of a poll come right behind it: they are no comments, and never cut off.
+    The options of a poll follow it directly: they are not comments, and never cut off.
 
     Args:
-        root: An item with its ``children``, as Algolia gives it; of any depth.
+        root: An item with its ``children`` from Algolia, of any depth.
         most: Comments to keep.
     """
     options = [_alone(option) for option in _items(root, "options")]
@@ -33,7 +33,7 @@ def flattened(root: Mapping[str, object], most: int) -> Tree:
 
 
 def joined(trees: Iterable[Tree], most: int) -> tuple[tuple[Answer, ...], int]:
-    """Return the items of all trees with ``most`` comments at most, and how many comments were left out."""
+    """Return the items of all trees with at most ``most`` comments, and the number of omitted comments."""
     nodes: list[Answer] = []
     left, out = most, 0
     for tree in trees:

@@ -1,4 +1,4 @@
-"""The graph: read a list, its items side by side, and collect them in the order of the list."""
+"""The graph: read a list, read its items in parallel, and collect them in list order."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ListStories(Executor):
         """Read the list that ``query`` names.
 
         Raises:
-            FetchError: It may well work a little later.
-            SourceRefusedError: It will not.
+            FetchError: A retry may succeed.
+            SourceRefusedError: A retry will fail, too.
         """
         with refusing(self._max_wait_s):
             ids = await self._client.story_ids(query.list)
@@ -46,9 +46,9 @@ class FetchItem(Executor):
         """Read one item.
 
         Raises:
-            ItemGoneError: There is no such item any more.
-            FetchError: It may well work a little later.
-            SourceRefusedError: It will not.
+            ItemGoneError: The item no longer exists.
+            FetchError: A retry may succeed.
+            SourceRefusedError: A retry will fail, too.
         """
         with refusing(self._max_wait_s):
             item = await self._client.item(item_id)
@@ -65,10 +65,10 @@ class CollectStories(Executor):
 
     @handler
     async def collect(self, results: list[ItemResult]) -> Stories:
-        """Put the items in the order of the list.
+        """Sort the items in list order.
 
         Raises:
-            NothingReadError: Every single one failed, so that Hacker News is hardly to be reached.
+            NothingReadError: Every single one failed; probably Hacker News is unreachable.
         """
         stories = tuple(
             RankedItem(rank=result.index + 1, item=result.value)
@@ -83,8 +83,8 @@ def story_workflow(client: HackerNewsClient, max_wait_s: float) -> Workflow:
     """Return the graph; it takes a :class:`StoryQuery` and yields :class:`Stories`.
 
     Args:
-        client: Asks Hacker News.
-        max_wait_s: Longest wait that a limit may ask for.
+        client: Queries Hacker News.
+        max_wait_s: Longest accepted wait for a limit.
     """
     list_stories = ListStories(client, max_wait_s)
     fetch = FetchItem(client, max_wait_s)
@@ -97,7 +97,7 @@ def story_workflow(client: HackerNewsClient, max_wait_s: float) -> Workflow:
 
 
 def default_workflow() -> Workflow:
-    """Return the graph on the public API, to be run or drawn by name; each request opens its own fetcher."""
+    """Return the graph on the public API to run or draw by name; each request opens its own fetcher."""
     settings = HackerNewsSettings()
     client = HackerNewsClient(settings.base_url, lambda: open_fetcher(settings.policy()))
     return story_workflow(client, settings.max_wait_s)

@@ -1,1 +1,1 @@
-"""How the tables of watched feeds came to be."""
+"""Migrations of the tables of watched feeds."""

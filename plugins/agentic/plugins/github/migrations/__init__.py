@@ -1,1 +1,1 @@
-"""How the tables of GitHub came to be."""
+"""Migrations of the tables of GitHub."""

@@ -1,1 +1,1 @@
-"""How the tables of Hacker News came to be."""
+"""Migrations of the tables of Hacker News."""
