@@ -1,4 +1,4 @@
-"""Names that are made of other names, and are unique for any ids of executors.
+"""Names that are made of other names. They are unique, for all possible ids of executors.
 
 Ids of executors may contain anything but ``/``. Two numbers follow an id (``executor.superstep.shard``) and
 are read from the right. Where colons separate the parts, the id's own colons are escaped.

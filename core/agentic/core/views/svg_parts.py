@@ -83,7 +83,7 @@ def _step(start: Point, end: Point) -> str:
 
 
 def loop_curve(points: Sequence[Point], reach: float) -> str:
-    """Return a line that leaves a node on its right and comes back to it."""
+    """Return a line that leaves a node on its right side and returns to it."""
     (x, y), (_, to_y) = points
     far = number(x + reach * 1.25)
     path = f"M{number(x)} {number(y)}C{far} {number(y)} {far} {number(to_y)} {number(x + 7)} {number(to_y)}"

@@ -79,7 +79,7 @@ def _ways(edges: Sequence[Edge]) -> dict[ExecutorId, list[ExecutorId]]:
 
 
 def _is_limited(edge: Edge) -> bool:
-    """Whether the edge can stop messages, so that they do not pass it for ever."""
+    """Whether the edge can stop messages, so that a circle over it can end."""
     match edge:
         case DirectEdge() if edge.condition is not None:
             return True

@@ -1,4 +1,4 @@
-"""A workflow: an immutable graph that can be run any number of times, also at once."""
+"""A workflow: an immutable graph that can be run any number of times, also in parallel."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ async def _find(store: CheckpointStore, run_id: RunId, checkpoint_id: str | None
 
 
 async def _fork(store: CheckpointStore, origin: CheckpointMetadata) -> StoredCheckpoint:
-    """Return a copy of a checkpoint, as the first one of a new run."""
+    """Return a copy of a checkpoint: the first one of a new run."""
     fork_id = RunId(f"{origin.run_id}~{origin.revision}-{uuid.uuid4().hex[:8]}")
     await store.fork(origin.run_id, origin.revision, fork_id)
     return await store.latest(fork_id)
@@ -331,7 +331,7 @@ class RunStream:
             await self.aclose()
 
     async def result(self) -> RunResult:
-        """Wait for the end and return what :meth:`Workflow.run` would.
+        """Wait for the end and return the result, like :meth:`Workflow.run`.
 
         Raises:
             Exception: As :meth:`Workflow.run`. A stream that was left early returns a cancelled result.

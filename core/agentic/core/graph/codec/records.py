@@ -35,7 +35,7 @@ def plan_of(cls: type) -> Plan:
     """Return the plan of a dataclass, a pydantic model or URL, an enum or a NamedTuple.
 
     Raises:
-        RefusalError: ``cls`` is none of them, or its values cannot be made again from their fields.
+        RefusalError: ``cls`` is another type, or its values cannot be restored from their fields.
     """
     if issubclass(cls, Enum):
         return _flag_plan(cls) if issubclass(cls, Flag) else _enum_plan(cls)

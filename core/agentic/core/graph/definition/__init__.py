@@ -1,1 +1,1 @@
-"""What a workflow is made of: executors, edges, and the context of handlers."""
+"""The parts of a workflow: executors, edges, and the context of handlers."""

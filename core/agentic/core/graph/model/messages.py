@@ -113,7 +113,7 @@ Verdict = bool | tuple[ExecutorId, ...]
 """Result of a condition, a switch or a selector."""
 
 Verdicts = Mapping[tuple[int, int], Verdict]
-"""(edge index, position of the message among those sent) -> verdict."""
+"""(edge index, position among the sent messages) -> verdict."""
 
 NO_VERDICTS: Verdicts = {}
 

@@ -87,7 +87,7 @@ class Asked:
 
 @record
 class BaseRunState:
-    """The state of a run, as far as the activation around it knows it: each is a ``RunState``.
+    """The part of a run's state that the activation around it knows: each is a ``RunState``.
 
     Attributes:
         run_id: The run.

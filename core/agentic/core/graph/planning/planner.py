@@ -175,7 +175,7 @@ def take_in(
     now: float,
     tried: Mapping[ActivationKey, Progress],
 ) -> Decision:
-    """Keep the finished results, as :func:`break_off` does, after a run was ended without its code."""
+    """Keep the finished results, like :func:`break_off`, when a run is ended without its code."""
     barrier = _Barrier(graph, config, state, now)
     barrier.record(results)
     barrier.tried = tried

@@ -487,7 +487,7 @@ def answers_of(call: SubCall) -> dict[str, Answer | None]:
 
 
 def new_state(run_id: RunId, path: str, now: float, config: WorkflowConfig) -> RunState:
-    """Return the state of a run that has not begun."""
+    """Return the state of a run that has not started."""
     return RunState(run_id, path, now, deadline_of(now, config))
 
 
