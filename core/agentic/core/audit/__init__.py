@@ -1,7 +1,7 @@
-"""Who decided what, and why.
+"""The audit trail: decisions, their authors and their reasons.
 
-What a run decides stands in its events already, and :func:`decisions_of` reads it there. Whatever else is
-decided, by a person or by a schedule, is written down as a :class:`Decision` with the change itself.
+Decisions of a run are in its events, and :func:`decisions_of` reads them there. Other decisions, by a person
+or by a schedule, are recorded as a :class:`Decision` together with the change itself.
 """
 
 from agentic.core.audit.decision import (

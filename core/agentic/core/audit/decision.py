@@ -1,4 +1,4 @@
-"""A decision as it is kept: what was decided about what, when, by whom and why."""
+"""The record of a decision: its content, subject, time, author and reason."""
 
 from __future__ import annotations
 
@@ -78,16 +78,16 @@ class DecisionKind(StrEnum):
 
 
 class Decision(BaseModel):
-    """One decision. Never changed; no secret stands in it.
+    """One decision. It never changes and contains no secret.
 
     Attributes:
-        id: Unique in its project. Of one read from an event: that event's id.
+        id: Unique in its project. A decision read from an event has the event's id.
         time: Seconds since the epoch.
-        kind: What sort of decision.
-        subject: What it is about: the id of a run, or the name of a schedule, an agent, a secret.
-        who: A user, ``schedule:NAME``, the name of whoever answered, or ``engine``.
-        what: What was decided, in words.
-        reason: Why, in words; empty where nobody said.
+        kind: The kind of decision.
+        subject: Its subject: the id of a run, or the name of a schedule, an agent, a secret.
+        who: A user, ``schedule:NAME``, the author of an answer, or ``engine``.
+        what: The decision, in words.
+        reason: Why, in words; empty if unknown.
         details: Facts, as JSON.
     """
 
@@ -104,22 +104,22 @@ class Decision(BaseModel):
 
     @property
     def run_id(self) -> str:
-        """The outermost run it is about, if it is about one; else the subject."""
+        """The outermost run, if the decision is about a run; otherwise the subject."""
         return self.subject.partition("/")[0]
 
 
 def decided(
     kind: DecisionKind, subject: str, what: str, *, reason: str = "", who: str = "", **details: JSONValue
 ) -> Decision:
-    """Return a decision that is made now.
+    """Return a new decision.
 
     Args:
-        kind: What sort of decision.
-        subject: What it is about.
-        what: What was decided, in words.
+        kind: The kind of decision.
+        subject: Its subject.
+        what: The decision, in words.
         reason: Why, in words.
-        who: Who decided; the user of this process when left out.
-        details: Facts, nothing secret among them.
+        who: Its author; the user of this process if omitted.
+        details: Facts, without secrets.
     """
     return Decision(
         kind=kind,
@@ -132,7 +132,7 @@ def decided(
 
 
 def acting_user() -> str:
-    """Return who decides in this process: ``AGENTIC_USER``, or else the user of the operating system."""
+    """Return the author of decisions in this process: ``AGENTIC_USER``, or the operating system's user."""
     given = os.environ.get(USER_VARIABLE, "").strip()
     if given:
         return given
@@ -143,13 +143,13 @@ def acting_user() -> str:
 
 
 def shown_details(details: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
-    """Return those facts that are there; in place of a long one, how long it is."""
+    """Return the facts that are set; a long one is replaced by its length."""
     told = masked_data(details)
     return {name: _short(value) for name, value in told.items() if value is not None}
 
 
 def shown_reason(text: str) -> str:
-    """Return a reason as one short line, without secrets that this process has read, or those of URLs."""
+    """Return a reason as one short line, without secrets that this process has read, and secrets in URLs."""
     line = " ".join(mask_known(safe_text(text)).split())
     return line if len(line) <= MAX_REASON_CHARS else f"{line[: MAX_REASON_CHARS - 3]}..."
 

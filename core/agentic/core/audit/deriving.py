@@ -1,4 +1,4 @@
-"""What a run decided, read from its durable events: a pure function of each."""
+"""Reads the decisions of a run from its durable events. Pure."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Facts = Mapping[str, JSONValue]
 
 
 def decisions_of(events: Iterable[WorkflowEvent]) -> list[Decision]:
-    """Return the decisions that events tell of, in their order.
+    """Return the decisions that events report, in their order.
 
-    Of an edge that takes every message, and of what merely happened, there is none. Inputs, questions,
-    answers and results stand in no decision; errors stand there as they do in their events, on one line and
-    without the credentials of URLs.
+    An edge that accepts every message is not a decision, and neither is a plain event. Decisions contain no
+    inputs, questions, answers or results. Errors are as in their events, on one line and without the
+    credentials of URLs.
     """
     return [found for event in events if (found := _decision(event)) is not None]
 
 
 def decided_by(events: Iterable[WorkflowEvent]) -> tuple[float | None, str | None]:
-    """Return the time of the newest event that tells of a decision, and the kinds of all that do.
+    """Return the time of the newest event that reports a decision, and the kinds of all such events.
 
-    The kinds are words of a text, each once. None when no event does.
+    The kinds are words of a text, each once. None when there is no such event.
     """
     telling = [event for event in events if event.kind in DECIDING and _tells(event)]
     if not telling:
@@ -34,7 +34,7 @@ def decided_by(events: Iterable[WorkflowEvent]) -> tuple[float | None, str | Non
 
 
 def _tells(event: WorkflowEvent) -> bool:
-    """Whether it may tell of a decision; most edges take every message, and tell of none."""
+    """Whether it may report a decision; most edges accept every message, and report none."""
     return event.kind is not EventKind.EDGE_ACTIVATED or bool(event.data.get("rule"))
 
 
@@ -191,11 +191,11 @@ _TOLD_BY: Mapping[DecisionKind, EventKind] = {
 
 
 def telling(kinds: Collection[DecisionKind], who: str | None) -> frozenset[EventKind]:
-    """Return the kinds of events that may tell of such decisions.
+    """Return the kinds of events that may report these decisions.
 
     Args:
-        kinds: Of decisions; none for any.
-        who: Who decided, if that matters: people decide in runs by answering.
+        kinds: Kinds of decisions; empty for any.
+        who: The author, if that matters: people decide in runs by answering.
     """
     found = frozenset(_TOLD_BY[kind] for kind in kinds if kind in _TOLD_BY) if kinds else DECIDING
     return found if who in {None, ENGINE} else found & {EventKind.REQUEST_ANSWERED}

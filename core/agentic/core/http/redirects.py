@@ -1,4 +1,4 @@
-"""Where an answer sends the client on to: pure rules."""
+"""Rules for following redirects. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STAYS = (
     "if this is intended, use that address instead"
 )
 BODY_HEADERS = frozenset({"content-type", "content-length", "content-encoding"})
-# Wider than what is masked: a field too many is missed by no site, one too few is a leak.
+# More fields than masking has: no site misses an extra one, but a missing one here is a leak.
 _SECRET_NAME = re.compile(
     r"auth|cookie|credential|csrf|hmac|key|login|otp|session|sid\b|sign|xsrf", re.IGNORECASE
 )
@@ -29,14 +29,14 @@ _SECRET_VALUE = re.compile(r"(?:apikey|basic|bearer|digest|negotiate|token)\s|ey
 def next_request(request: HttpRequest, response: HttpResponse) -> HttpRequest | None:
     """Return the request that follows ``response``, or None when it is the last one.
 
-    Methods change as browsers change them (RFC 9110, 15.4): 303 turns everything but HEAD into GET, 301 and
-    302 turn POST into GET, 307 and 308 keep method and body. To another origin (scheme, host, port) goes no
-    body, and no field that may be secret: by its name, by the form of its value, or as its value has a secret
-    in it that this process has read.
+    Methods change as in browsers (RFC 9110, 15.4): 303 turns all methods except HEAD into GET, 301 and 302
+    turn POST into GET, 307 and 308 keep method and body. Another origin (scheme, host, port) gets no body,
+    and no field that may be secret: by its name, by the form of its value, or because its value contains a
+    secret that this process has read.
 
     Raises:
-        InvalidUrlError: The redirect leads to something that is no http or https URL, or to another origin
-            though the request is for its own only.
+        InvalidUrlError: The redirect does not lead to an http or https URL, or it leads to another origin
+            although the request must stay at its own.
     """
     location = response.headers.get("location", "").strip()
     if response.status not in REDIRECTS or not location:

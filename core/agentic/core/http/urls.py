@@ -1,4 +1,4 @@
-"""One spelling for each URL, and the short key that tables are keyed by."""
+"""One spelling for each URL, and the short key for tables."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from w3lib.url import canonicalize_url
 
 from agentic.core.http.errors import InvalidUrlError
 
-# Servers take 8 KB and less; to encode a long host takes time by the square of its length.
+# Servers accept 8 KB or less; the time to encode a host grows with the square of its length.
 MAX_URL_CHARACTERS = 16_384
 DEFAULT_PORTS = {"http": 80, "https": 443}
 HOST = re.compile(r"[a-z0-9._-]+|(?=[0-9a-f.]*:)[0-9a-f:.]+")
-# Click and campaign ids: they name the visit and never the page.
+# Click and campaign ids: they identify the visit and never the page.
 TRACKING = re.compile(
     r"utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|igshid|mc_cid|mc_eid|_hsenc|_hsmi",
     re.IGNORECASE,
 )
 
-# The common case, in which nothing has to be changed: lower case, nothing encoded, no dot segments, no query.
+# The common case, in which nothing must be changed: lower case, nothing encoded, no dot segments, no query.
 PLAIN = re.compile(
     r"(?P<scheme>https?)://(?=[a-z0-9.-]{1,63}[:/])(?P<host>[a-z0-9]+(?:[.-][a-z0-9]+)*)"
     r"(?::(?!80/|443/)(?P<port>[1-9][0-9]{0,3}|[1-5][0-9]{4}))?"
@@ -32,13 +32,13 @@ PLAIN = re.compile(
 
 @lru_cache(maxsize=16_384)  # the pages of a site repeat the same links: 0.1 us instead of 20
 def canonical_url(url: str) -> str:
-    """Return the one spelling of ``url``, so that two URLs of one page come out alike.
+    """Return the canonical spelling of ``url``, the same for all URLs of one page.
 
     Scheme and host in lower case, no default port, no fragment, no tracking parameters, query sorted, dot
     segments resolved, percent-encoding normalised. Applying it twice changes nothing.
 
     Raises:
-        InvalidUrlError: It is no absolute http or https URL, or longer than 16,384 characters.
+        InvalidUrlError: It is not an absolute http or https URL, or longer than 16,384 characters.
     """
     check_length(url)
     if plain_origin(url):
@@ -54,7 +54,7 @@ def canonical_url(url: str) -> str:
 
 
 def check_length(url: str) -> None:
-    """Refuse a URL that no server takes.
+    """Refuse a URL that no server accepts.
 
     Raises:
         InvalidUrlError: It is longer than 16,384 characters.
@@ -67,14 +67,14 @@ def url_key(url: str) -> str:
     """Return 32 hexadecimal digits, the same for every spelling of ``url`` (BLAKE2b of the canonical one).
 
     Raises:
-        InvalidUrlError: It is no absolute http or https URL.
+        InvalidUrlError: It is not an absolute http or https URL.
     """
     return hashlib.blake2b(canonical_url(url).encode(), digest_size=16).hexdigest()
 
 
-@lru_cache(maxsize=1_024)  # asked six times in a fetch: a match takes as long as fifteen look-ups
+@lru_cache(maxsize=1_024)  # called six times in a fetch: a match takes as long as fifteen look-ups
 def plain_origin(url: str) -> str | None:
-    """Return the origin of a URL that is written as it has to be, with nothing to be encoded; else None."""
+    """Return the origin of a URL that is correct and needs no encoding; otherwise None."""
     plain = PLAIN.fullmatch(url)
     if plain is None:
         return None
@@ -83,16 +83,16 @@ def plain_origin(url: str) -> str | None:
 
 
 def origin_of(url: str) -> str:
-    """Return ``scheme://host:port`` of ``url``, the port always written out.
+    """Return ``scheme://host:port`` of ``url``, always with the port.
 
     Raises:
-        InvalidUrlError: It is no absolute http or https URL.
+        InvalidUrlError: It is not an absolute http or https URL.
     """
     check_length(url)
     return plain_origin(url) or _origin_of(url)
 
 
-@lru_cache(maxsize=1_024)  # asked three times in a fetch: robots.txt, the host's turn, the answer
+@lru_cache(maxsize=1_024)  # called three times in a fetch: robots.txt, the host's turn, the answer
 def _origin_of(url: str) -> str:
     try:
         parts = urlsplit(url)
@@ -106,16 +106,16 @@ def _origin_of(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return ``host:port`` of ``url``: what a rate limit is kept for.
+    """Return ``host:port`` of ``url``: the key of a rate limit.
 
     Raises:
-        InvalidUrlError: It is no absolute http or https URL.
+        InvalidUrlError: It is not an absolute http or https URL.
     """
     return origin_of(url).partition("://")[2]
 
 
 def without_credentials(url: str) -> str:
-    """Return an absolute ``url`` as a request line has it: no user name, no password, no fragment."""
+    """Return an absolute ``url`` as in a request line: no user name, no password, no fragment."""
     if plain_origin(url):
         return url
     parts = urlsplit(url)
@@ -128,7 +128,7 @@ Param = str | int | float | bool
 
 
 def with_params(url: str, params: Mapping[str, Param | tuple[Param, ...]]) -> str:
-    """Return ``url`` with ``params`` added to its query; truths are written ``true`` and ``false``."""
+    """Return ``url`` with ``params`` added to its query; booleans are written ``true`` and ``false``."""
     pairs = [
         (name, str(value).lower() if isinstance(value, bool) else str(value))
         for name, values in params.items()
@@ -148,7 +148,7 @@ def _fault(parts: SplitResult) -> str:
 
 
 def _netloc(parts: SplitResult) -> str:
-    """Return host and port without a port that goes without saying."""
+    """Return host and port without a default port."""
     is_default = parts.port is not None and parts.port == DEFAULT_PORTS.get(parts.scheme)
     return parts.netloc.removesuffix(f":{parts.port}") if is_default else parts.netloc
 

@@ -74,7 +74,7 @@ class Runs(Protocol):
         ...
 
     def request_cancel(self, run_id: RunId, reason: str) -> bool:
-        """Request that a run is cancelled: it allows no more claims. False when it has ended."""
+        """Request that a run is cancelled: claims of it stop. False when it has ended."""
         ...
 
     def pause(self, run_id: RunId, *, is_paused: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Regular expressions in linear time: RE2 in place of :mod:`re` for every text from outside."""
+"""Regular expressions in linear time: RE2 replaces :mod:`re` for every text from outside."""
 
 from agentic.core.linear.errors import LinearRegexError, RegexTooCostlyError
 from agentic.core.linear.pattern import LinearPattern, compile_linear

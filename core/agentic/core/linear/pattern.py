@@ -19,7 +19,7 @@ MAX_WORK = 20_000_000_000
 
 
 class _Match(Protocol):
-    """What RE2 found."""
+    """A match of RE2."""
 
     def span(self, group: int = 0) -> tuple[int, int]: ...
 
@@ -41,11 +41,11 @@ _CONTROLS = (*range(9), *range(14, 28))
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A place that fits.
+    """A match.
 
     Attributes:
-        whole: All that matches.
-        groups: What each group took; None for one that took no part.
+        whole: The whole match.
+        groups: The text of each group; None for an unused group.
     """
 
     whole: str
@@ -54,28 +54,28 @@ class Found:
     _start: int = field(repr=False)
 
     def __getitem__(self, number: int) -> str:
-        """Return a group, "" if it took no part; 0 is all that matches."""
+        """Return a group, "" if it is unused; 0 is the whole match."""
         return self.whole if number == 0 else self.groups[number - 1] or ""
 
     @property
     def start(self) -> int:
-        """Where it begins, in characters; they are counted each time."""
+        """Its start, in characters; they are counted each time."""
         return len(_text(self._raw[: self._start]))
 
     @property
     def end(self) -> int:
-        """Where it ends, in characters."""
+        """Its end, in characters."""
         return self.start + len(self.whole)
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A text that an engine is asked about.
+    """A text to match.
 
     Attributes:
         engine: The pattern for such texts.
         raw: The text.
-        given: What the engine is given for it, of the same length.
+        given: The text for the engine, of the same length.
     """
 
     engine: _Engine
@@ -83,7 +83,7 @@ class _Asked:
     given: bytes
 
     def each(self) -> Iterator[_Match]:
-        """Yield each place that fits, one after the other."""
+        """Yield each match in order."""
         last = (-1, -1)
         for found in self.engine.finditer(self.given):
             if found.span() != last:  # the engine gives some empty places twice
@@ -91,7 +91,7 @@ class _Asked:
             last = found.span()
 
     def decoded(self, found: _Match) -> Found:
-        """Return what was found, as the text has it."""
+        """Return the match in the original text."""
         start, end = found.span()
         spans = map(found.span, range(1, self.engine.groups + 1))
         groups = tuple(None if begin < 0 else _text(self.raw[begin:close]) for begin, close in spans)
@@ -99,15 +99,15 @@ class _Asked:
 
 
 class LinearPattern:
-    """A regular expression in Python's syntax. Its time grows with the length of a text and nothing else.
+    """A regular expression in Python's syntax. Its time grows only with the length of a text.
 
-    Look-around and back-references are refused. ``\\b`` knows letters and digits of ASCII only; all other
-    classes mean what they mean in :mod:`re`. It is compiled with its first use.
+    Look-around and back-references are refused. ``\\b`` knows only letters and digits of ASCII; all other
+    classes mean the same as in :mod:`re`. It is compiled at its first use.
 
     Args:
         pattern: In the syntax of :mod:`re`.
-        ignore_case: Letters fit in either case.
-        ascii_only: ``\\d``, ``\\w`` and ``\\s`` fit ASCII only.
+        ignore_case: Letters match in either case.
+        ascii_only: ``\\d``, ``\\w`` and ``\\s`` match only ASCII.
     """
 
     __slots__ = ("__dict__", "_flags", "_others", "pattern")
@@ -131,11 +131,11 @@ class LinearPattern:
 
     @property
     def group_count(self) -> int:
-        """How many groups it has."""
+        """The number of groups."""
         return self._engine.groups
 
     def search(self, text: str) -> Found | None:
-        """Return the first place that fits.
+        """Return the first match.
 
         Raises:
             RegexTooCostlyError: The pattern is too large for a text of this length.
@@ -145,28 +145,28 @@ class LinearPattern:
         return None if found is None else asked.decoded(found)
 
     def fullmatch(self, text: str) -> Found | None:
-        """Return the groups if the whole text fits."""
+        """Return the groups if the whole text matches."""
         asked = self._asked(text)
         found = asked.engine.fullmatch(asked.given)
         return None if found is None else asked.decoded(found)
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text fits."""
+        """Whether the whole text matches."""
         asked = self._asked(text)
         return asked.engine.fullmatch(asked.given) is not None
 
     def occurs_in(self, text: str) -> bool:
-        """Whether something in the text fits."""
+        """Whether a part of the text matches."""
         asked = self._asked(text)
         return asked.engine.search(asked.given) is not None
 
     def finditer(self, text: str) -> Iterator[Found]:
-        """Yield each place that fits, one after the other; of those that begin at one character the first."""
+        """Yield each match in order; of matches that start at the same character only the first."""
         asked = self._asked(text)
         return map(asked.decoded, asked.each())
 
     def sub(self, replacement: str | Callable[[Found], str], text: str) -> str:
-        """Return the text with each place that fits replaced; a replacement has no references to groups."""
+        """Return the text with each match replaced; a replacement has no references to groups."""
         asked = self._asked(text)
         pieces: list[str] = []
         end = 0
@@ -182,7 +182,7 @@ class LinearPattern:
         return self._compiled(self._translated[0])
 
     def _before_line_end(self, line_end: int) -> _Engine:
-        """Return the pattern for texts that end with a line end, the others given as ``line_end``."""
+        """Return the pattern for texts that end with a line end; other line ends are ``line_end``."""
         engine = self._others.get(line_end)
         if engine is None:
             translated = translate(self.pattern, self._flags, line_end)
@@ -216,7 +216,7 @@ class LinearPattern:
         engine, given = self._engine, raw
         if raw.endswith(b"\n") and self._has_end:
             line_end = next((code for code in _CONTROLS if code not in raw), None)
-            if line_end is not None:  # else it is no text, and has no last line
+            if line_end is not None:  # otherwise it is not text, and has no last line
                 engine = self._before_line_end(line_end)
                 given = raw[:-1].replace(b"\n", bytes([line_end])) + b"\n"
         if len(raw) * engine.programsize > MAX_WORK:

@@ -1,7 +1,7 @@
-"""Patterns of Python in the syntax of RE2, with the same meaning.
+"""Translates patterns of Python to the syntax of RE2, with the same meaning.
 
-RE2 knows ``\\d``, ``\\w`` and ``\\s`` for ASCII only; Python means all of Unicode. So a pattern is read by
-the parser of Python and written again: classes by what is in them, literals by their code points.
+RE2 has ``\\d``, ``\\w`` and ``\\s`` only for ASCII; Python means all of Unicode. So Python's parser reads a
+pattern, and it is written again: classes by their members, literals by their code points.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A pattern as RE2 takes it.
+    """A pattern for RE2.
 
     Attributes:
         text: In RE2's syntax.
-        has_end: It has a ``$`` that also stands before a line end at the very end of the text.
+        has_end: It has a ``$`` that also matches before a line end at the very end of the text.
     """
 
     text: str
@@ -53,25 +53,25 @@ class Translated:
 
 
 def translate(pattern: str, flags: int = 0, line_end: int | None = None) -> Translated:
-    """Return what RE2 is given for a pattern of Python.
+    """Return the pattern for RE2 with the meaning of a pattern of Python.
 
-    RE2 has no ``$`` that stands before the last line end and before no other. For texts that end with one,
-    all others are given as another character, ``line_end``: then a ``$`` before line ends is just that.
+    RE2 has no ``$`` that matches before the last line end and no other. For texts that end with one, all
+    other line ends are replaced by another character, ``line_end``: then a ``$`` before line ends is correct.
 
     Args:
         pattern: In the syntax of :mod:`re`.
-        flags: Those of :mod:`re`.
-        line_end: Code point of what is given for line ends before the last character; None when the text does
-            not end with one, so that a ``$`` stands at the very end only.
+        flags: Flags of :mod:`re`.
+        line_end: Code point that replaces line ends before the last character; None when the text does not
+            end with one, so that a ``$`` matches only at the very end.
 
     Raises:
-        LinearRegexError: It is not a regular expression, or asks for what only a backtracking engine can do.
+        LinearRegexError: It is not a regular expression, or it needs a backtracking engine.
     """
     if len(pattern) > MAX_LENGTH:
         raise LinearRegexError(pattern, f"it has more than {MAX_LENGTH:,} characters")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of nested sets, as `re` gives them
+            warnings.simplefilter("ignore")  # about nested sets, as in `re`
             tree = _PARSER.parse(pattern, flags)
     except (re.error, OverflowError) as exc:
         raise LinearRegexError(pattern, str(exc)) from None
@@ -155,7 +155,7 @@ class _Writer:
             return _ANY if is_negated else _NOTHING
         if is_negated:
             return f"[^{_written(ranges)}]"
-        # So characters that are newer than RE2 belong to it, too.
+        # So it includes characters that are newer than RE2, too.
         others = [one for one in ranges if one != _NOT_WORD]
         parts = [f"[^{_WORD}]"] * (len(others) < len(ranges)) + [f"[{_written(others)}]"] * bool(others)
         return parts[0] if len(parts) == 1 else f"(?:{'|'.join(parts)})"
@@ -216,12 +216,12 @@ _ASCII: Mapping[str, tuple[Range, ...]] = {
     "s": ((9, 13), (32, 32)),
 }
 _WORD = r"\p{L}\p{N}_"
-# All that is neither, the connectors (Pc) without the underscore one by one.
+# All other characters; the connectors (Pc) without the underscore are listed one by one.
 _NOT_WORD = (
     r"\p{M}\p{S}\p{Z}\p{C}\p{Pd}\p{Ps}\p{Pe}\p{Pi}\p{Pf}\p{Po}"
     r"\x{203F}\x{2040}\x{2054}\x{FE33}\x{FE34}\x{FE4D}-\x{FE4F}\x{FF3F}"
 )
-# Those of str.isspace().
+# The characters of str.isspace().
 _SPACES: tuple[Range, ...] = (
     (9, 13), (28, 32), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029),
     (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000),
@@ -238,10 +238,10 @@ def _complement(ranges: Sequence[Range]) -> Iterator[Range]:
 
 
 def _with_line_end(ranges: Sequence[Range | str], line_end: int) -> list[Range | str]:
-    """Return a class that ``line_end`` belongs to just where a line end does."""
+    """Return a class with ``line_end`` exactly if it has a line end."""
     found: list[Range | str] = []
     for one in ranges:
-        if isinstance(one, str):  # properties of Unicode: both are in it, as control characters, or none
+        if isinstance(one, str):  # Unicode properties: both are in it, as control characters, or none
             found.append(one)
             continue
         low, high = one
@@ -275,7 +275,7 @@ def _count(low: int, high: int) -> str:
 
 def _switched(added: int, removed: int, inner: str | None = None) -> str:
     """Return a switch of flags: for the rest, or around ``inner``."""
-    # The other flags are in what is written for `.`, `^`, `$` and the classes.
+    # The translations of `.`, `^`, `$` and the classes contain the other flags.
     switch = "i" if added & re.IGNORECASE else "-i" if removed & re.IGNORECASE else ""
     if inner is None:
         return f"(?{switch})" if switch else ""

@@ -1,4 +1,4 @@
-"""Test suites for implementations of this project's ports, to be inherited by the tests of each.
+"""Test suites for implementations of this project's ports; the tests of each inherit from them.
 
 Needs pytest and pytest-asyncio: ``pip install agentic-pipelines[testing]``.
 """

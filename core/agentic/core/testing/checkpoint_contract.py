@@ -1,4 +1,4 @@
-"""What every store of checkpoints keeps to."""
+"""The contract of every checkpoint store."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ODD_NAMES = (
     "0",
     "x" * 500,
 )
-"""Names that mean something to SQL, NATS, file systems or formats, or that some of them treat as equal."""
+"""Names that are special in SQL, NATS, file systems or formats, or that some of them treat as equal."""
 
 HISTORY: Sequence[Changes] = (
     {"a": "1", "b": "1"},
@@ -67,13 +67,13 @@ HISTORY: Sequence[Changes] = (
     {"a": None, "c": None, "b": "more"},
     {"a": "back"},
 )
-"""Changes of eight checkpoints: parts come, change, go, and return."""
+"""Changes of eight checkpoints: parts are added, changed, removed, and added again."""
 
 
 def checkpoint(
     revision: int = 1, changes: Changes | None = None, *, run_id: str = RUN, head: str | None = None
 ) -> Checkpoint:
-    """Return a checkpoint as the engine would save it at that revision."""
+    """Return a checkpoint as the engine saves it at that revision."""
     metadata = CheckpointMetadata(
         run_id=RunId(run_id),
         revision=revision,
@@ -88,7 +88,7 @@ def checkpoint(
 
 
 async def save_history(store: CheckpointStore, run_id: str = RUN, repeats: int = 1) -> list[dict[str, str]]:
-    """Save the history and return the parts there should be at each revision."""
+    """Save the history and return the expected parts of each revision."""
     parts: dict[str, str] = {}
     expected: list[dict[str, str]] = []
     for revision, changes in enumerate([*HISTORY] * repeats, start=1):
@@ -114,7 +114,7 @@ def ids(found: Sequence[CheckpointMetadata]) -> list[str]:
 class CheckpointStoreContract:
     """Inherit from this and provide a fixture ``store``; every test is then run against it.
 
-    The fixture gives a new, empty store to each test, and closes it afterwards if need be::
+    The fixture returns a new, empty store for each test, and closes it afterwards if necessary::
 
         class TestMyStore(CheckpointStoreContract):
             @pytest.fixture
@@ -122,12 +122,12 @@ class CheckpointStoreContract:
                 async with MyStore.connect(url) as store:
                     yield store
 
-    A store with less room than the sizes below says so in attributes of the class.
+    Override the attributes of the class for a store with lower limits.
 
     Attributes:
         big_head_bytes: A head of this size must fit.
         big_part_bytes: A part of this size must fit.
-        part_count: So many parts must fit.
+        part_count: This number of parts must fit.
     """
 
     big_head_bytes = 2 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""What every budget of hosts keeps to, on a real clock."""
+"""The contract of every host budget, on a real clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Clients = tuple[HostBudget, HostBudget]
 INTERVAL_S = 0.02
 LONG_S = 30.0
 
-# The budget is the same in all examples; each has a host of its own, and none depends on its `self`.
+# The budget is the same in all examples; each has its own host, and none depends on its `self`.
 on_a_real_clock = settings(
     max_examples=10,
     deadline=None,
@@ -28,7 +28,7 @@ _hosts = (f"host-{number}.example:443" for number in count())
 
 
 async def take_in_turn(client: HostBudget, host: str, interval_s: float) -> tuple[float, float]:
-    """Wait for a turn as told; return the moments before and after the answer that granted it."""
+    """Wait for a turn; return the times before and after the answer that granted it."""
     while True:
         before = time.monotonic()
         turn = await client.take(host, interval_s)
@@ -39,7 +39,7 @@ async def take_in_turn(client: HostBudget, host: str, interval_s: float) -> tupl
 
 @pytest.mark.asyncio
 class HostBudgetContract:
-    """Inherit from this and provide a fixture ``clients``: two budgets that share what they know::
+    """Inherit from this and provide a fixture ``clients``: two budgets that share their state::
 
         class TestMyBudget(HostBudgetContract):
             @pytest.fixture
@@ -47,7 +47,7 @@ class HostBudgetContract:
                 async with MyBudget(url) as first, MyBudget(url) as second:
                     yield first, second
 
-    No test depends on how quick the machine is: what a slow one makes late is never taken for early.
+    No test depends on the speed of the machine: a delay never looks like an early turn.
     """
 
     async def test_the_first_turn_is_taken_at_once(self, clients: Clients) -> None:
@@ -140,7 +140,7 @@ class HostBudgetContract:
         moments = await asyncio.gather(
             *(take_in_turn(clients[number], host, INTERVAL_S) for number in askers)
         )
-        # A turn is granted between its two moments, so of any two this holds for the one or the other order.
+        # A turn is granted between its two times, so this holds for any two turns in one of the two orders.
         for (before, after), (other_before, other_after) in combinations(moments, 2):
             assert max(other_after - before, after - other_before) >= INTERVAL_S * 0.99
 
@@ -154,4 +154,4 @@ class HostBudgetContract:
             until = max(until, time.monotonic() + seconds)
             await clients[number % 2].block(host, seconds)
         _, granted_at = await take_in_turn(clients[len(blocks) % 2], host, 0)
-        assert granted_at >= until - 0.001  # a clock of milliseconds is good enough
+        assert granted_at >= until - 0.001  # a millisecond clock is enough

@@ -1,4 +1,4 @@
-"""What every cache of answers keeps to."""
+"""The contract of every cache of answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY = "0123456789abcdef0123456789abcdef"
 
 
 def answer(body: bytes = b"<p>hello", **changes: object) -> CachedAnswer:
-    """Return an answer as a fetch would keep it."""
+    """Return an answer as a fetch keeps it."""
     made = CachedAnswer(
         url="https://shop.example/a?b=c",
         headers=(("etag", '"x"'), ("content-type", "text/html; charset=utf-8")),

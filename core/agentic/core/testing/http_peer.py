@@ -1,4 +1,4 @@
-"""A server that answers byte for byte as a test says: well, badly, slowly or not at all."""
+"""A server that sends exactly the bytes of a test: valid, invalid, slow or none."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Peer:
-    """Reads one request a connection, then does as told and hangs up.
+    """Reads one request per connection, then answers as configured and hangs up.
 
     Attributes:
         port: On 127.0.0.1.
-        requests: Heads and bodies as they came.
+        requests: Heads and bodies as received.
     """
 
     def __init__(self, answer: bytes | Answer) -> None:
@@ -39,14 +39,14 @@ class Peer:
         task.add_done_callback(self._connections.discard)
 
     async def finish(self) -> None:
-        """Wait until every connection is done with; those that would go on for ever are stopped."""
+        """Wait until every connection has ended; endless ones are stopped."""
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            # The client may hang up at any time, as some tests want it to.
+            # The client may hang up at any time, and some tests require it.
             with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
                 await self._respond(reader, writer)
             writer.close()
@@ -85,13 +85,13 @@ async def listening(answer: bytes | Answer, tls: ssl.SSLContext | None = None) -
 
 
 def page(body: bytes, *fields: str) -> bytes:
-    """Return a whole answer with status 200."""
+    """Return a complete answer with status 200."""
     lines = ["HTTP/1.1 200 OK", f"Content-Length: {len(body)}", *fields]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
 async def stay_silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
-    """Say nothing until the client hangs up."""
+    """Send nothing until the client hangs up."""
     await reader.read()
 
 

@@ -1,4 +1,4 @@
-"""What every transport keeps to, against sockets that answer well, badly, slowly or not at all."""
+"""The contract of every transport, against sockets with valid, invalid, slow or no answers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ BROKEN = {
 
 @pytest.mark.asyncio
 class TransportContract:
-    """Inherit from this and provide a fixture ``open_transport``: what opens one for a policy::
+    """Inherit from this and provide a fixture ``open_transport``, which opens one for a policy::
 
     class TestMyTransport(TransportContract):
         @pytest.fixture
@@ -296,7 +296,7 @@ async def send(
 
 
 async def failure(transport: Transport, answer: bytes | Answer, *, timeout_s: float = 10) -> FetchError:
-    """Return what a GET of such an answer fails with."""
+    """Return the error of a GET with this answer."""
     async with listening(answer) as peer:
         with pytest.raises(FetchError) as caught:
             await send(transport, peer.url, timeout_s=timeout_s)

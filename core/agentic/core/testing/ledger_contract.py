@@ -1,4 +1,4 @@
-"""What every ledger keeps to."""
+"""The contract of every ledger."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class LedgerContract(
 ):
     """Inherit from this and provide a fixture ``make_store``; every test is then run against the ledger.
 
-    The fixture gives a function that makes an empty ledger whose project lets so many activations run at a
-    time, or any number. Each test calls it once; the fixture closes what it made, if need be::
+    The fixture returns a function that creates an empty ledger. Its argument limits how many activations of
+    the project run at a time. Each test calls it once; the fixture closes the ledger if necessary::
 
         class TestMyLedger(LedgerContract):
             @pytest.fixture
             def make_store(self) -> MakeStore:
                 return lambda max_running: MyLedger(url, max_running=max_running)
 
-    The clock has to run as clocks do: the tests do not step it, and take some 20 s of it for now. Several
-    threads use one ledger at once.
+    The clock must run normally: the tests do not step it, and treat about 20 s as now. Several threads use
+    one ledger at once.
     """

@@ -1,1 +1,1 @@
-"""Rates, turns and robots.txt: hosts are asked politely."""
+"""Rates, turns and robots.txt: polite requests to hosts."""

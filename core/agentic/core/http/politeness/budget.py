@@ -1,9 +1,8 @@
-"""When a host may be asked again.
+"""When a host may be requested again.
 
-Each client asks with an interval of its own. Between two turns lies the shorter interval of the two clients,
-so nobody waits for longer than its own interval because another client is slower. On top comes what the host
-itself asked for with ``Retry-After``. Decisions are plain functions of a clock;
-:class:`~agentic.core.http.Fetcher` does the waiting.
+Each client has its own interval. Between two turns is the shorter interval of the two clients, so no client
+waits longer than its own interval because another one is slower. The host's own ``Retry-After`` is added.
+Decisions are plain functions of a clock; :class:`~agentic.core.http.Fetcher` does the waiting.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ from typing import Protocol, runtime_checkable
 from agentic.core.http.errors import HttpError
 from agentic.core.records import record
 
-MAX_HOSTS = 10_000  # beyond it, hosts with nothing to wait for are forgotten
+MAX_HOSTS = 10_000  # above this, hosts without a wait are forgotten
 
 
 @record
 class HostTimes:
-    """What is known of a host, in seconds of a monotonic clock.
+    """The times of a host, in seconds of a monotonic clock.
 
     Attributes:
         turns: Interval -> last turn of a client with that interval; the longest interval first. A turn that
-            a later one with a longer interval covers is left out. There are few: each interval is longer than
-            all behind it together.
-        blocked_until: End of the host's own wish.
+            a later one with a longer interval covers is omitted. There are few: each interval is longer than
+            all intervals after it together.
+        blocked_until: End of the host's own ``Retry-After``.
     """
 
     turns: tuple[tuple[float, float], ...] = ()
     blocked_until: float = 0.0
 
     def due_at(self, interval_s: float) -> float:
-        """Return when the next request of a client with that interval may leave."""
+        """Return when a client with that interval may send its next request."""
         due_at = self.blocked_until
         for other_s, taken_at in self.turns:
             due_at = max(due_at, taken_at + min(other_s, interval_s))
@@ -44,28 +43,28 @@ class HostTimes:
 
 
 def after_request(times: HostTimes, now: float, interval_s: float) -> HostTimes:
-    """Return the times once a request of a client with that interval has left at ``now``."""
+    """Return the times after a request at ``now`` of a client with that interval."""
     kept = [(other_s, at) for other_s, at in times.turns if other_s > interval_s and at + other_s > now]
     return HostTimes(turns=(*kept, (interval_s, now)), blocked_until=times.blocked_until)
 
 
 def after_refusal(times: HostTimes, now: float, retry_after_s: float) -> HostTimes:
-    """Return the times once the host asked for ``retry_after_s`` of peace; a longer wish stands."""
+    """Return the times after the host asked for ``retry_after_s``; a longer block stays."""
     return replace(times, blocked_until=max(times.blocked_until, now + retry_after_s))
 
 
 def still_waiting(times: Mapping[str, HostTimes], now: float) -> dict[str, HostTimes]:
-    """Return the hosts that may have to wait still; the others need not be remembered."""
+    """Return the hosts that may still have to wait; the others can be forgotten."""
     return {host: kept for host, kept in times.items() if kept.due_at(inf) > now}
 
 
 @record
 class Turn:
-    """The answer to whoever wants to ask a host.
+    """The answer to a client that wants a turn.
 
     Attributes:
-        wait_s: 0: the turn is taken, ask now. Else the seconds to wait before wanting a turn again.
-        blocked_s: For how many more seconds the host wants peace; at most ``wait_s``.
+        wait_s: 0: the turn is taken, send now. Otherwise the seconds to wait before asking for a turn again.
+        blocked_s: For how many more seconds the host is blocked; at most ``wait_s``.
     """
 
     wait_s: float = 0.0
@@ -76,10 +75,10 @@ TAKEN = Turn()
 
 
 class BudgetUnavailableError(HttpError, ConnectionError):
-    """Whoever keeps the budget cannot be asked.
+    """The server of the budget is unavailable.
 
     Attributes:
-        server: Where it is, without a password.
+        server: Its URL, without a password.
         down_s: For how many seconds it has not answered.
     """
 
@@ -93,49 +92,49 @@ class BudgetUnavailableError(HttpError, ConnectionError):
 
 
 class HostBudget(Protocol):
-    """Keeps when each host may be asked again, for all who share it.
+    """Keeps when each host may be requested again, for all its clients.
 
-    Between two turns of a host lies the shorter interval of the two that took them: a slow client delays no
-    other by more than the other's own interval. Within a block there is no turn, and of two blocks the one
-    that ends later stands.
+    Between two turns of a host is the shorter interval of the two clients: a slow client delays another by at
+    most the other's own interval. During a block there is no turn, and of two blocks the one that ends later
+    counts.
     """
 
     async def take(self, host: str, interval_s: float) -> Turn:
-        """Take a turn if one is due, else tell how long to wait.
+        """Take a turn if one is due, otherwise return how long to wait.
 
         Args:
             host: ``host:port``.
-            interval_s: Seconds that the one who asks wants between two turns; 0 for none.
+            interval_s: The client's seconds between two turns; 0 for none.
 
         Raises:
-            BudgetUnavailableError: Nobody knows; do not ask the host.
+            BudgetUnavailableError: The times are unknown; do not send to the host.
         """
         ...
 
     async def block(self, host: str, seconds: float) -> None:
-        """Give nobody a turn at ``host`` for so long.
+        """Block all turns at ``host`` for that time.
 
         Raises:
-            BudgetUnavailableError: The others were not told.
+            BudgetUnavailableError: The other clients do not know it.
         """
         ...
 
     async def aclose(self) -> None:
-        """Close what this event loop has opened, if anything; the next turn opens it again."""
+        """Close the connections of this event loop; the next turn opens new ones."""
         ...
 
 
 @runtime_checkable
 class InstantBudget(HostBudget, Protocol):
-    """A budget that need not ask anybody."""
+    """A budget that answers without waiting."""
 
     def take_now(self, host: str, interval_s: float) -> Turn:
-        """Do as :meth:`HostBudget.take`, at once."""
+        """Like :meth:`HostBudget.take`, at once."""
         ...
 
 
 class ProcessBudget:
-    """Implements :class:`InstantBudget` for all fetchers of this process; safe to use from several threads.
+    """Implements :class:`InstantBudget` for all fetchers of this process; thread-safe.
 
     Args:
         clock: Monotonic seconds.
@@ -172,24 +171,24 @@ class ProcessBudget:
             self._put(host, after_refusal(self._times.get(host, HostTimes()), now, seconds), now)
 
     async def aclose(self) -> None:
-        """Do nothing, as nothing is open."""
+        """Do nothing: nothing is open."""
 
     def _put(self, host: str, times: HostTimes, now: float) -> None:
         if len(self._times) >= self._room:
             self._times = still_waiting(self._times, now)
-            # Where they all wait still, to look through them with each request would take longer and longer.
+            # If all of them still wait, checking them with each request would take longer and longer.
             self._room = max(MAX_HOSTS, 2 * len(self._times))
         self._times[host] = times
 
 
 class AccountBudget:
-    """Implements :class:`HostBudget` for one account of services that count by account, out of ``budget``.
+    """Implements :class:`HostBudget` for one account of services with limits per account, out of ``budget``.
 
-    Who asks as somebody else neither waits for its limits nor makes it wait.
+    Different accounts do not wait for each other's limits.
 
     Args:
         budget: Keeps the times.
-        account: A name of the account that is no secret.
+        account: A name of the account that is not secret.
     """
 
     def __init__(self, budget: HostBudget, account: str) -> None:

@@ -1,4 +1,4 @@
-"""The budget that a URL names: of this process, or of all workers."""
+"""Opens the budget for a URL: of this process, or of all workers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from agentic.core.http.politeness.budget import PROCESS_BUDGET, HostBudget, is_s
 
 
 def open_budget(url: str | None = None) -> HostBudget:
-    """Return the budget kept in the server at ``url``, or this process's own if that is no Redis.
+    """Return the budget kept in the server at ``url``, or this process's own if that is not Redis.
 
-    Nothing is connected before the first turn is wanted.
+    It connects at the first turn.
 
     Args:
-        url: ``redis://``, ``rediss://`` or ``unix://``, as Celery's broker URL may be; a Valkey server serves
-            as well. Other URLs and None mean this process's own.
+        url: ``redis://``, ``rediss://`` or ``unix://``, such as Celery's broker URL; a Valkey server works,
+            too. Other URLs and None mean this process's own.
     """
     if url is None or not is_shareable(url):
         return PROCESS_BUDGET

@@ -1,4 +1,4 @@
-"""What a page says to crawlers, in ``X-Robots-Tag`` or ``<meta name="robots">``."""
+"""A page's directives for crawlers, in ``X-Robots-Tag`` or ``<meta name="robots">``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _WITH_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview"
 
 
 def forbids_following(said: str, user_agent: str = "") -> bool:
-    """Whether the links of a page are not to be followed.
+    """Whether the links of a page must not be followed.
 
     Args:
-        said: ``noindex, nofollow``, or ``otherbot: nofollow``: what follows the name of a crawler is for that
-            one alone.
-        user_agent: Whose leave is asked: ``shopbot/1.0 (...)``.
+        said: ``noindex, nofollow``, or ``otherbot: nofollow``: directives after the name of a crawler are
+            only for that crawler.
+        user_agent: The crawler: ``shopbot/1.0 (...)``.
     """
     name = user_agent.partition("/")[0].strip().lower()
     is_for_us = True

@@ -22,9 +22,9 @@ log = get_logger(__name__)
 
 KEY_PREFIX = "agentic:budget:"
 TIMEOUT_S = 5.0
-# Times are microseconds on the server's clock, so that the workers' clocks need not agree. `%.0f`, as Lua
-# would write them with 14 digits. A key goes a second after there is nothing to wait for. It holds
-# `blocked`, and for each interval when a client with that interval had its last turn: see `HostTimes`.
+# Times are microseconds on the server's clock, so the workers' clocks need not agree. `%.0f`, because Lua
+# writes them with 14 digits. A key expires a second after its last wait has ended. It has `blocked`, and
+# for each interval the last turn of a client with that interval: see `HostTimes`.
 SCRIPT = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -73,12 +73,12 @@ return {0, 0}
 class RedisBudget:
     """Implements :class:`~agentic.core.http.HostBudget` for all processes that use one server.
 
-    Each event loop has one connection, and what is wanted while an answer is on its way goes out together
-    with the next. Close it with :meth:`aclose` on the loop that used it.
+    Each event loop has one connection; questions that come while it waits for an answer are sent together
+    afterwards. Close it with :meth:`aclose` on the loop that used it.
 
     Args:
         url: ``redis://``, ``rediss://`` or ``unix://``.
-        prefix: Of the keys.
+        prefix: Prefix of the keys.
     """
 
     def __init__(self, url: str, *, prefix: str = KEY_PREFIX) -> None:
@@ -87,7 +87,7 @@ class RedisBudget:
         self._prefix = prefix
         self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = WeakKeyDictionary()
         self._lock = Lock()
-        self._known = ProcessBudget()  # blocks that were heard of: true at once, and not worth a question
+        self._known = ProcessBudget()  # known blocks: they count at once, without a question
         self._down_since: float | None = None
 
     async def take(self, host: str, interval_s: float) -> Turn:
@@ -106,7 +106,7 @@ class RedisBudget:
         await self._ask(_Question(self._prefix + host, 0, _microseconds(seconds)))
 
     async def aclose(self) -> None:
-        """Close this loop's connection; the next turn wanted opens another."""
+        """Close this loop's connection; the next turn opens another."""
         with self._lock:
             line = self._lines.pop(asyncio.get_running_loop(), None)
         if line is not None:
@@ -146,7 +146,7 @@ class _Question(NamedTuple):
 
 
 class _Line:
-    """One loop's connection: one exchange at a time, with all the questions there are."""
+    """One loop's connection: one exchange at a time, with all waiting questions."""
 
     def __init__(self, url: str) -> None:
         self._client = _client(url)
@@ -179,7 +179,7 @@ class _Line:
         except Exception as exc:
             turns = [exc] * len(asked)
         for (_, answer), turn in zip(asked, turns, strict=True):
-            if answer.done():  # its asker was cancelled
+            if answer.done():  # its caller was cancelled
                 continue
             if isinstance(turn, Turn):
                 answer.set_result(turn)
@@ -203,12 +203,12 @@ def _client(url: str) -> Redis:
         _plain(url),
         socket_timeout=TIMEOUT_S,
         socket_connect_timeout=TIMEOUT_S,
-        retry=Retry(NoBackoff(), 1),  # a connection that went while idle; the fetcher does the waiting
+        retry=Retry(NoBackoff(), 1),  # for a connection lost while idle; the fetcher does the waiting
     )
 
 
 def _plain(url: str) -> str:
-    """Return a broker's URL in redis-py's words: kombu spells TLS options differently, and has more."""
+    """Return a broker's URL in redis-py's form: kombu spells TLS options differently, and has more."""
     parts = urlsplit(url)
     kept = [
         (name, re.sub(r"^CERT_", "", value).lower() if name == "ssl_cert_reqs" else value)

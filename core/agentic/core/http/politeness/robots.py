@@ -1,4 +1,4 @@
-"""robots.txt: what a site asks crawlers to leave alone (RFC 9309)."""
+"""robots.txt: a site's rules for crawlers (RFC 9309)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ log = get_logger(__name__)
 KEPT_S = 3_600.0  # RFC 9309 allows a day; an hour lets a site's correction take effect sooner
 KEPT_UNREADABLE_S = 60.0
 MAX_ORIGINS = 1_000
-MAX_KEPT_CHARACTERS = 8_000_000  # of all origins together; parsed they take about ten times that
+MAX_KEPT_CHARACTERS = 8_000_000  # of all origins together; parsed, they take about ten times as much
 MAX_CHARACTERS = 512_000  # the RFC asks for at least 500 KiB
 MAX_CRAWL_DELAY_S = 60.0
 SMALL_BYTES = 32 * 1024  # read in a few milliseconds; more is read in a thread
-COSTLY_CHARACTERS = 2_000_000  # of URL times rules with wildcards: what a few milliseconds do
-# Whoever cannot reach robots.txt for these reasons cannot reach the page either: they say more than "denied".
+COSTLY_CHARACTERS = 2_000_000  # of URL times rules with wildcards: takes a few milliseconds
+# If robots.txt is unreachable for these reasons, so is the page: they say more than "denied".
 TELLING = frozenset(
     {
         FailureClass.DNS,
@@ -43,15 +43,15 @@ TELLING = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotsRules:
-    """What one origin's robots.txt says.
+    """The robots.txt of one origin.
 
     Attributes:
-        file: The file; None when there is none, so that everything is allowed.
-        unreadable: Why the file could not be read, in which case nothing is allowed; else empty.
-        expires_at: When to ask anew, on the gate's clock.
+        file: The file; None when there is none, so everything is allowed.
+        unreadable: Why the file could not be read, so nothing is allowed; otherwise empty.
+        expires_at: When to load it again, on the gate's clock.
         size: Characters that were parsed.
-        rules: User agent -> its rules, once asked for.
-        delays: User agent -> crawl delay, once asked for.
+        rules: User agent -> its rules, after the first use.
+        delays: User agent -> crawl delay, after the first use.
     """
 
     file: RobotsFile | None = None
@@ -70,31 +70,31 @@ class RobotsRules:
         return known
 
     def fault(self, user_agent: str) -> str:
-        """Return why nothing is known to be allowed; "" if it is."""
+        """Return why the rules are unknown; "" if they are known."""
         rules = self.rules_for(user_agent)
         return self.unreadable or (rules.fault if rules else "")
 
     def allow(self, url: str, user_agent: str) -> bool:
-        """Tell whether ``url`` may be fetched."""
+        """Whether ``url`` may be fetched."""
         if self.unreadable:
             return False
         rules = self.rules_for(user_agent)
         return rules is None or (not rules.fault and rules.parser.can_fetch(url, user_agent))
 
     def is_costly(self, url: str, user_agent: str) -> bool:
-        """Tell whether to judge ``url`` takes more than a few milliseconds."""
+        """Whether checking ``url`` takes more than a few milliseconds."""
         rules = self.rules_for(user_agent)
         return rules is not None and rules.pattern_count * len(url) > COSTLY_CHARACTERS
 
     def crawl_delay_s(self, user_agent: str) -> float:
-        """Return the seconds between two requests the site asks for, a minute at most; 0 if none.
+        """Return the site's seconds between two requests, at most a minute; 0 if none.
 
-        Of ``Crawl-delay`` and ``Request-rate`` the slower one counts.
+        The slower one of ``Crawl-delay`` and ``Request-rate`` counts.
         """
         rules = self.rules_for(user_agent)
         if rules is None:
             return 0.0
-        if user_agent not in self.delays:  # asked for each page
+        if user_agent not in self.delays:  # called for each page
             self.delays[user_agent] = _crawl_delay_s(rules.parser, user_agent)
         return self.delays[user_agent]
 
@@ -112,7 +112,7 @@ def _crawl_delay_s(parser: Protego, user_agent: str) -> float:
 def rules_of(response: HttpResponse, now: float) -> RobotsRules:
     """Read the answer to ``/robots.txt``.
 
-    4xx means there are no rules; 429 and 5xx mean nobody knows, so nothing is allowed for a while.
+    4xx means there are no rules; after 429 and 5xx they are unknown, so nothing is allowed for a while.
     """
     status = response.status
     if status == 429 or status >= 500:
@@ -131,18 +131,18 @@ def _prepared(response: HttpResponse, now: float, user_agent: str) -> RobotsRule
 
 
 def _head(text: str) -> str:
-    """Return as much of a file as is read, in whole lines: half of ``Disallow: /a`` may forbid all."""
+    """Return the start of a file, in whole lines: half of ``Disallow: /a`` may forbid all."""
     if len(text) <= MAX_CHARACTERS:
         return text
     return text[: max(text.rfind(end, 0, MAX_CHARACTERS) for end in "\r\n") + 1]
 
 
 class RobotsGate:
-    """Keeps the rules of the origins asked lately, and asks each origin once.
+    """Keeps the rules of recently used origins, and loads each once.
 
     Args:
-        load: Fetches a URL whatever its status, following redirects.
-        user_agent: Whose rules count.
+        load: Fetches a URL with any status, following redirects.
+        user_agent: The crawler that the rules are for.
         clock: Monotonic seconds.
     """
 
@@ -157,7 +157,7 @@ class RobotsGate:
         self._loading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def check(self, url: str) -> float:
-        """Return the crawl delay in seconds that the site of ``url`` asks for, if ``url`` may be fetched.
+        """Return the crawl delay in seconds of the site of ``url``, if ``url`` may be fetched.
 
         Raises:
             FetchError: It may not, or robots.txt could not be read (``robots_denied``); or the host could not
@@ -188,7 +188,7 @@ class RobotsGate:
         return rules if rules and rules.expires_at > self._clock() else None
 
     async def _ask(self, origin: str) -> RobotsRules:
-        """Load the rules; those who come meanwhile wait for the first."""
+        """Load the rules; concurrent callers wait for the first."""
         lock = self._loading.setdefault(origin, asyncio.Lock())
         if lock.locked():
             async with idle():
@@ -205,7 +205,7 @@ class RobotsGate:
             lock.release()
 
     def _keep(self, origin: str, rules: RobotsRules) -> None:
-        """Keep the rules, and forget those read longest ago where that is too much."""
+        """Keep the rules, and forget the oldest ones above the limit."""
         if (earlier := self._rules.pop(origin, None)) is not None:
             self._kept_characters -= earlier.size
         self._rules[origin] = rules

@@ -1,8 +1,8 @@
-"""A robots.txt cut into its groups, so that the rules of one crawler alone are parsed.
+"""A robots.txt cut into its groups, so that only the rules of one crawler are parsed.
 
 A parser of all groups keeps each rule for each crawler of its group: a file of 500 KB that names 15,000
-crawlers and then 20,000 rules would fill gigabytes. What a line means is Protego's: it is generous with
-spellings, and this is generous alike.
+crawlers and then 20,000 rules would fill gigabytes. Lines are read as Protego reads them, with the same
+tolerance for spellings.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ OTHERS = frozenset(
 )
 KNOWN = AGENT | SITEMAP | PATHS | OTHERS
 WHOLE_SITE = SITEMAP | {"host"}
-# Each is looked for in the whole URL, for each page; the largest sites have a few hundred.
+# Each is searched in the whole URL, for each page; the largest sites have a few hundred.
 MAX_PATTERNS = 5_000
 
 
 @dataclass(slots=True)
 class _Group:
-    """Crawlers by name, and the rules for them as they stand in the file."""
+    """Crawlers by name, and their rules as written in the file."""
 
     names: set[str] = field(default_factory=set)
     rules: list[str] = field(default_factory=list)
@@ -41,7 +41,7 @@ class AgentRules:
     """The rules for one crawler.
 
     Attributes:
-        parser: They are for all crawlers there.
+        parser: It has the rules, for all crawlers.
         pattern_count: Rules with ``*`` or ``$``.
     """
 
@@ -50,7 +50,7 @@ class AgentRules:
 
     @property
     def fault(self) -> str:
-        """Why they cannot be obeyed; "" if they can."""
+        """Why the rules cannot be obeyed; "" if they can."""
         if self.pattern_count <= MAX_PATTERNS:
             return ""
         return f"it has {self.pattern_count} rules with * or $; the limit is {MAX_PATTERNS}"
@@ -63,20 +63,20 @@ class RobotsFile:
         text: The whole file.
 
     Attributes:
-        sitemaps: What it names, in its order.
+        sitemaps: The sitemaps in it, in its order.
     """
 
     def __init__(self, text: str) -> None:
         self.sitemaps: list[str] = []
         self._groups: list[_Group] = []
         self._names: dict[str, None] = {}  # in the order of the file
-        self._has_rules = True  # the group that is open; an agent begins another one
+        self._has_rules = True  # of the open group; then an agent starts another one
         for line in text.splitlines():
             if found := _directive(line.partition("#")[0].strip()):
                 self._take(*found)
 
     def rules_for(self, user_agent: str) -> AgentRules:
-        """Return the rules of the groups that name ``user_agent``, or of those for all crawlers."""
+        """Return the rules of the groups for ``user_agent``, or of the groups for all crawlers."""
         from protego import Protego  # loaded by the first crawl, not by every import
 
         name = self._closest(user_agent.strip().lower())
@@ -111,7 +111,7 @@ class RobotsFile:
             self._names[name] = None
 
     def _closest(self, user_agent: str) -> str | None:
-        """Return the name that tells most of ``user_agent``; None if none fits."""
+        """Return the name that matches most of ``user_agent``; None if none matches."""
         best, best_score = None, 0
         for name in self._names:
             if (score := _score(name, user_agent)) > best_score:
@@ -120,7 +120,7 @@ class RobotsFile:
 
 
 def _score(name: str, user_agent: str) -> int:
-    """Return how much of ``user_agent`` is ``name``, beginning where a word begins; ``*`` is the least."""
+    """Return how much of ``user_agent`` matches ``name``, from the start of a word; ``*`` is the least."""
     if name == "*":
         return 1
     at = user_agent.find(name)
@@ -130,7 +130,7 @@ def _score(name: str, user_agent: str) -> int:
 
 
 def _directive(line: str) -> tuple[str, str] | None:
-    """Return name and value of a line, whose colon may be a space; None for one that has neither."""
+    """Return name and value of a line, with colon or space between; None if it has neither."""
     name, colon, value = line.partition(":")
     name = name.strip().lower()
     if colon and (name in KNOWN or not value or value[0].isspace()):

@@ -1,4 +1,4 @@
-"""Lets whoever has many fetches under way go on with others while some of them only wait."""
+"""Slots for parallel tasks: a task that only waits leaves its slot to others."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ LONG_S = 0.1
 
 
 class Slot(Protocol):
-    """The place of one task among so many that work at a time.
+    """The slot of one task among a limited number of working tasks.
 
     Attributes:
-        task: Whose place it is; what that task starts has none.
-        is_begun: Whether it has done what would be done again, or be forgotten, if it were begun anew.
+        task: The task with the slot; tasks that it starts have none.
+        is_begun: Whether a restart would repeat or lose some of its work.
     """
 
     task: asyncio.Task[Any] | None
     is_begun: bool
 
     def leave(self) -> None:
-        """Leave the place to others."""
+        """Leave the slot to others."""
         ...
 
     def enter(self) -> None:
-        """Take a place again, though there may be none: who holds what others wait for must go on."""
+        """Take a slot again, even if none is free: a task that others wait for must continue."""
         ...
 
     async def enter_in_turn(self) -> None:
-        """Wait until there is a place, and take it."""
+        """Wait until a slot is free, and take it."""
         ...
 
 
@@ -41,24 +41,24 @@ SLOT: ContextVar[Slot | None] = ContextVar("slot", default=None)
 
 
 def own_slot() -> Slot | None:
-    """Return the slot of the task that asks; None if it has none."""
+    """Return the slot of the current task; None if it has none."""
     slot = SLOT.get()
     return slot if slot is not None and slot.task is asyncio.current_task() else None
 
 
 def note_begun() -> None:
-    """Say that what this task has done is lost, or done twice, if it is begun anew."""
+    """Record that a restart of this task would lose or repeat work."""
     if (slot := own_slot()) is not None:
         slot.is_begun = True
 
 
 @asynccontextmanager
 async def idle(expected_s: float = 0.0, *, in_turn: bool = False) -> AsyncIterator[None]:
-    """Wait inside this ``async with``: if that takes long, the slot of this task is for others meanwhile.
+    """Wait inside this ``async with``: if that takes long, others use the slot of this task meanwhile.
 
     Args:
-        expected_s: How long it takes at least, where that is known.
-        in_turn: Afterwards wait for a slot, too. Only for who holds nothing that others may wait for.
+        expected_s: The minimum wait, if known.
+        in_turn: Also wait for a slot afterwards. Only for tasks that hold nothing that others may wait for.
     """
     slot = own_slot()
     if slot is None:
@@ -72,7 +72,7 @@ async def idle(expected_s: float = 0.0, *, in_turn: bool = False) -> AsyncIterat
         slot.leave()
 
     patience = asyncio.get_running_loop().call_later(0.0 if expected_s > LONG_S else LONG_S, leave)
-    token = SLOT.set(None)  # who waits within is counted already
+    token = SLOT.set(None)  # waits inside are counted already
     try:
         yield
     except BaseException:

@@ -1,7 +1,7 @@
-"""Waits until a host may be asked: for a connection, for its turn, and for as long as it wants peace.
+"""Waits until a host may be requested: for a connection, for its turn, and for the end of a block.
 
-``max_wait_s`` ends the wait of the request that is next in line. Those behind it wait for requests of their
-own fetcher, each of which has an end itself: a slow crawl fails none of its pages by its own rate.
+``max_wait_s`` limits the wait of the first request in line. The requests behind it wait for their own
+fetcher, and each of these waits is limited, too: a slow crawl fails none of its pages by its own rate.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ T = TypeVar("T")
 
 
 class ResourceOf(Protocol):
-    """Tells which part of a host a URL is of, where the host keeps a limit for each part."""
+    """Returns the part of a host that a URL belongs to, if the host has a limit for each part."""
 
     def __call__(self, url: str, /) -> str:
-        """Return a name for it; "" where the limit is that of the host."""
+        """Return its name; "" if the limit is for the whole host."""
         ...
 
 
@@ -47,10 +47,10 @@ class HostTurns:
     """The turns of one fetcher, under a budget that it may share with others.
 
     Args:
-        policy: How many connections, how often, and for how long to wait.
-        budget: When each host may be asked again.
-        sleep: Waits that many seconds.
-        resource_of: Which part of a host is asked, where the host keeps a limit for each.
+        policy: Limits for connections, rate and waits.
+        budget: When each host may be requested again.
+        sleep: Waits a number of seconds.
+        resource_of: The part of a host that a URL belongs to, if the host has a limit for each.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class HostTurns:
         self._take_now = budget.take_now if isinstance(budget, InstantBudget) else None
         self._sleep = sleep
         self._interval_s = 1 / policy.requests_per_second if policy.requests_per_second else 0.0
-        # What a proxy answers is not the host's word: it counts for those who use that proxy.
+        # A proxy's answer is not the host's: it counts only for clients of that proxy.
         self._through = f" through {policy.proxy_id}" if policy.proxy else ""
         # A lane is forgotten with its last request: a crawl of 100,000 hosts keeps none of them.
         self._lanes: WeakValueDictionary[str, _Lane] = WeakValueDictionary()
@@ -75,11 +75,11 @@ class HostTurns:
         """Wait for one of the host's connections and for its turn.
 
         Args:
-            url: What is to be asked for.
-            delay_s: Seconds the site wants between two requests; the policy may want more.
+            url: The URL to request.
+            delay_s: The site's seconds between two requests; the policy may require more.
 
         Returns:
-            Gives the connection back; to be called when the answer is there.
+            A function that returns the connection; call it when the answer is there.
 
         Raises:
             FetchError: The wait would be too long (``rate_limited``).
@@ -100,9 +100,9 @@ class HostTurns:
         return lane.leave
 
     async def note(self, failure: FetchError, url: str) -> None:
-        """Let nobody ask the host of ``url`` for as long as ``failure`` says that it wants peace.
+        """Block the host of ``url`` for the time in ``failure``.
 
-        Where its ``detail`` is ``resource``, other parts of the host may still be asked.
+        If its ``detail`` is ``resource``, other parts of the host may still be requested.
         """
         if failure.failure_class != FailureClass.RATE_LIMITED or not failure.retry_after_s:
             return
@@ -112,13 +112,13 @@ class HostTurns:
         await self.block(name, failure.retry_after_s)
 
     async def block(self, host: str, seconds: float) -> None:
-        """Let nobody ask ``host`` for so long: nobody who comes to it the same way, where that is a proxy."""
-        # Told late, a block ends late: on the safe side.
-        with suppress(BudgetUnavailableError):  # logged; and without the budget nobody asks anyway
+        """Block ``host`` for that time; with a proxy, only for clients of that proxy."""
+        # A late block ends late, which is safe.
+        with suppress(BudgetUnavailableError):  # logged; and without the budget no request is sent
             await self._insist(partial(self._budget.block, host + self._through, seconds))
 
     async def _enter(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
-        """Wait in line; a ``Retry-After`` that arrives meanwhile holds for those who wait already."""
+        """Wait in line; a ``Retry-After`` that arrives meanwhile also applies to waiting requests."""
         await lane.slots.acquire()
         try:
             async with lane.gate:
@@ -132,7 +132,7 @@ class HostTurns:
         return f"{host_of(url)} ({resource})" if resource else ""
 
     async def _rest(self, name: str, url: str, interval_s: float = 0.0) -> None:
-        """Wait until the turn of a host, or of a part of it, is taken; for ``max_wait_s`` in all."""
+        """Wait until the turn of a host or of a part of it is taken, at most ``max_wait_s`` in total."""
         left_s = self._policy.max_wait_s
         while (turn := await self._take(name, url, interval_s)).wait_s > 0:
             if turn.wait_s > left_s:
@@ -149,7 +149,7 @@ class HostTurns:
             raise FetchError(url, FailureClass.RATE_LIMITED, reason, detail="budget") from exc
 
     async def _insist(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Call until the budget can be asked, as long as one may wait for a host."""
+        """Call until the budget is available, at most for the maximum wait for a host."""
         pause_s = FIRST_PAUSE_S
         while True:
             try:
@@ -174,12 +174,12 @@ class HostTurns:
 
 
 class _Lane:
-    """The requests to one host: so many at once, leaving one after the other."""
+    """The requests to one host: a limited number at once, sent one after the other."""
 
     def __init__(self, width: int) -> None:
         self.slots = asyncio.Semaphore(width)
         self.gate = asyncio.Lock()
 
     def leave(self) -> None:
-        """Give a slot back."""
+        """Return a slot."""
         self.slots.release()

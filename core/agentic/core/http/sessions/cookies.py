@@ -1,6 +1,6 @@
 """Cookies: which a site may set and which it gets back, by the rules of the standard library's jar.
 
-It knows nothing of public suffixes, and lets a site delete the cookies of another one; both is checked here.
+The jar ignores public suffixes, and a site can delete the cookies of another one; both are checked here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from agentic.core.http.sessions.public_suffixes import is_public_suffix
 from agentic.core.http.urls import without_credentials
 from agentic.core.types import JSONValue
 
-SESSION_ENDS = -1.0  # how Playwright writes that a cookie lasts as long as the session
+SESSION_ENDS = -1.0  # Playwright's value for a cookie that lasts as long as the session
 LOCAL = ".local"  # what the standard library appends to names without a dot
-MAX_COOKIES = 1_000  # a hostile site sets them without end; browsers keep 180 a site
-MAX_CHARACTERS = 8_192  # of one field; browsers take 4,096
-MAX_TIME_CHARACTERS = 64  # of an age or a date; of longer ones the standard library makes numbers without end
+MAX_COOKIES = 1_000  # a hostile site may set any number; browsers keep 180 per site
+MAX_CHARACTERS = 8_192  # of one field; browsers accept 4,096
+MAX_TIME_CHARACTERS = 64  # of an age or a date; the standard library turns longer ones into huge numbers
 
 
 class InvalidCookieError(HttpError, ValueError):
@@ -41,9 +41,8 @@ class InvalidCookieError(HttpError, ValueError):
 class CookieJar:
     """The cookies of one session, for the hosts and paths that may have them (RFC 6265).
 
-    A cookie marked ``Secure`` goes to https only, an expired one nowhere, and nobody sets one for a domain
-    that is not theirs, or that others have a part of (``co.uk``, ``github.io``). May be used from several
-    threads.
+    A cookie marked ``Secure`` is sent only over https, an expired one never. A site cannot set one for the
+    domain of another, or for a domain that several sites share (``co.uk``, ``github.io``). Thread-safe.
     """
 
     __slots__ = ("_jar",)
@@ -51,26 +50,26 @@ class CookieJar:
     def __init__(self) -> None:
         self._jar = StandardJar(
             DefaultCookiePolicy(
-                # Left to itself it gives a host's own cookies to its subdomains.
+                # By default it sends a host's own cookies to its subdomains.
                 strict_ns_domain=DefaultCookiePolicy.DomainStrictNonDomain,
                 strict_domain=True,
             )
         )
 
     def header_for(self, url: str) -> str | None:
-        """Return the ``Cookie`` field for a request to ``url``; None if no cookie goes there."""
+        """Return the ``Cookie`` field for a request to ``url``; None if no cookie matches."""
         request = _asked(url)
         self._jar.add_cookie_header(request)
         return request.get_header("Cookie")
 
     def store(self, url: str, set_cookies: Sequence[str]) -> None:
-        """Take the ``Set-Cookie`` fields that came from ``url``, as far as it may set them."""
+        """Store the ``Set-Cookie`` fields from ``url`` that it may set."""
         parts = urlsplit(url)
         host, is_safe = parts.hostname or "", parts.scheme == "https"
         plain = [line for line in set_cookies if _is_plain(line) and _keeps_its_name(line, is_safe=is_safe)]
         fields = [own for line in plain if (own := _own_part(line, host)) is not None]
         if fields and len(self) < MAX_COOKIES:
-            # Of an answer, the standard library's rules want nothing but these two calls.
+            # The standard library's rules need only these two calls of an answer.
             self._jar.extract_cookies(cast(HTTPResponse, _Answer(fields)), _asked(url))
 
     def to_data(self) -> list[JSONValue]:
@@ -82,10 +81,10 @@ class CookieJar:
     def from_data(cls, data: JSONValue) -> Self:
         """Return a jar with the cookies of :meth:`to_data`, or of a browser's storage state.
 
-        Cookies for all of a public suffix are left out.
+        Cookies for a whole public suffix are dropped.
 
         Raises:
-            InvalidCookieError: Something is no cookie; values are not quoted.
+            InvalidCookieError: An item is not a cookie; values are not shown.
         """
         try:
             cookies = _COOKIES.validate_python(data)
@@ -105,7 +104,7 @@ class CookieJar:
 
 
 class _Answer:
-    """What the standard library reads ``Set-Cookie`` fields from."""
+    """The answer from which the standard library reads ``Set-Cookie`` fields."""
 
     def __init__(self, fields: list[str]) -> None:
         self._fields = fields
@@ -118,7 +117,7 @@ class _Answer:
 
 
 class _CookieData(BaseModel):
-    """A cookie as browsers write it down; what they know besides is left out."""
+    """A cookie as browsers save it; their other fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -163,34 +162,34 @@ def _asked(url: str) -> Request:
 
 
 def _is_plain(line: str) -> bool:
-    """Tell whether a field can be sent back and stored: no lone surrogate, no control character."""
+    """Whether a field can be sent back and stored: no lone surrogate, no control character."""
     return len(line) <= MAX_CHARACTERS and all(mark >= " " and not _is_surrogate(mark) for mark in line)
 
 
 def _keeps_its_name(line: str, *, is_safe: bool) -> bool:
-    """Tell whether a field may set a cookie of this name (RFC 6265bis, 4.1.3).
+    """Whether a field may set a cookie of this name (RFC 6265bis, 4.1.3).
 
-    ``__Secure-`` says that it came over https, ``__Host-`` besides that no other host of the site set it.
+    ``__Secure-`` means that it came over https, ``__Host-`` also that no other host of the site set it.
     """
     first, *rest = line.split(";")
     name = first.partition("=")[0].strip().lower()
     if not name.startswith(("__secure-", "__host-")):
         return True
-    attributes = dict(map(_attribute, rest))  # of two with one name the last one counts
+    attributes = dict(map(_attribute, rest))  # of two with the same name, the last counts
     if not (is_safe and "secure" in attributes):
         return False
     return not name.startswith("__host-") or ("domain" not in attributes and attributes.get("path") == "/")
 
 
 def _own_part(line: str, host: str) -> str | None:
-    """Return a field as far as ``host`` may set it (RFC 6265, 5.3); None for a cookie of other domains.
+    """Return the part of a field that ``host`` may set (RFC 6265, 5.3); None for other domains.
 
-    A host that is a public suffix itself may have cookies, for itself alone.
+    A host that is itself a public suffix may have cookies, but only for itself.
     """
     first, *rest = line.split(";")
     parts = [first, *(part for part in rest if not _is_endless(*_attribute(part)))]
     named = [value for name, value in map(_attribute, parts[1:]) if name == "domain"]
-    domains = list(filter(None, named))  # an empty one counts for nothing
+    domains = list(filter(None, named))  # an empty one is ignored
     if not all(host == domain or host.endswith(f".{domain}") for domain in domains):
         return None
     if any(map(is_public_suffix, domains)) and set(domains) != {host}:
@@ -205,7 +204,7 @@ def _is_endless(name: str, value: str) -> bool:
 
 
 def _attribute(part: str) -> tuple[str, str]:
-    """Return name and value of an attribute; a domain without the dot that old sites begin it with."""
+    """Return name and value of an attribute; a domain without the leading dot of old sites."""
     name, _, value = part.partition("=")
     return name.strip().lower(), value.strip().strip('"').removeprefix(".").lower()
 

@@ -1,4 +1,4 @@
-"""What requests show to say who asks: known as secrets, whoever made them up and from what."""
+"""Credentials in requests: masked as secrets, regardless of their source."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from agentic.core.http.sessions.sessions import HttpSession
 from agentic.core.masking import guessed_secrets, is_telling, remember_passing
 
 MIN_COOKIE_CHARS = 16
-"""A shorter cookie cannot name a session (that takes 64 bits), only a language or a choice."""
+"""A shorter cookie cannot identify a session (that needs 64 bits), only a language or a choice."""
 
 
 def learn_credentials(headers: Mapping[str, str]) -> None:
-    """Have tokens, keys and the cookies of sessions masked from now on in what this process writes down."""
+    """Mask tokens, keys and session cookies from now on in all output of this process."""
     for name, value in headers.items():
         if is_telling(name):
             remember_passing(*_secrets(name, value))
 
 
 def learn_session(session: HttpSession) -> None:
-    """Do so with the headers of a session, whatever they are called."""
+    """Mask the headers of a session, regardless of their names."""
     for value in session.headers.values():
         remember_passing(*_secrets("authorization", value.get_secret_value()))
 

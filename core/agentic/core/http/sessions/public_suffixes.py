@@ -1,4 +1,4 @@
-"""Domains under which anybody may have one: ``co.uk``, ``github.io`` (publicsuffix.org)."""
+"""Domains with public registration below them: ``co.uk``, ``github.io`` (publicsuffix.org)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
 
-@lru_cache(maxsize=4_096)  # asked for each cookie of a domain, with each request
+@lru_cache(maxsize=4_096)  # called for each cookie of a domain, with each request
 def is_public_suffix(domain: str) -> bool:
-    """Tell whether nobody owns ``domain``, as it is one that others are registered under.
+    """Whether ``domain`` is a public suffix: others are registered under it.
 
     Args:
-        domain: In punycode; a top-level domain that the list does not know is one, too.
+        domain: In punycode; a top-level domain that is not in the list is one, too.
     """
     return _known().is_public(domain)
 
 
 @cache
 def _known() -> PublicSuffixList:
-    from publicsuffixlist import PSLFILE, PublicSuffixList  # loaded by the first cookie that names a domain
+    from publicsuffixlist import PSLFILE, PublicSuffixList  # loaded by the first cookie with a domain
 
     # The library would encode all of its rules, which takes a quarter of a second.
     lines = Path(PSLFILE).read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Who asks: the headers and cookies of a login, and where they may go."""
+"""Sessions: the headers and cookies of a login, and where they may go."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from agentic.core.types import JSONValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSession:
-    """A login, kept apart from the requests that use it. Its values are shown nowhere.
+    """A login, separate from the requests that use it. Its values are never shown.
 
     The cookies are the only part that changes: answers set them.
 
     Attributes:
-        name: What it is referred to by.
+        name: Its name for references.
         hosts: ``host`` (any port) or ``host:port``; ``headers`` go nowhere else.
         headers: Sent with each request to those hosts.
         cookies: Sent where their own rules allow.
         storage: A browser's local storage; None without one.
-        keeps_answers: Answers to it may be kept, for sessions of the same name. They are never taken for
-            right without asking, so whoever may no longer read something is not shown what was kept of it.
+        keeps_answers: Its answers may be kept, for sessions of the same name. They are always revalidated, so
+            a user who has lost access does not see a kept answer.
     """
 
     name: str
@@ -38,10 +38,10 @@ class HttpSession:
     keeps_answers: bool = False
 
     def headers_for(self, url: str, *, is_secure: bool = False) -> dict[str, str]:
-        """Return what a request to ``url`` gets, the ``cookie`` field included. The values are secret.
+        """Return the fields for a request to ``url``, including ``cookie``. The values are secret.
 
         Args:
-            url: Where it goes.
+            url: The URL of the request.
             is_secure: The first URL of the fetch was https: ``headers`` then do not go to plain http.
         """
         found: dict[str, str] = {}

@@ -1,7 +1,7 @@
-"""Passwords and tokens in URLs: taken out of what is stored, and put back for the request.
+"""Passwords and tokens in URLs: removed from stored URLs, and put back for the request.
 
-A URL that is kept has no user name and no password, and ``***`` for the value of a telling parameter
-(``api_key``, ``token``). Whoever sends a request to that origin puts them back.
+A stored URL has no user name and no password, and ``***`` for the value of a secret parameter (``api_key``,
+``token``). They are put back before a request to that origin.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SCHEMES = ("http://", "https://")
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of one origin: ``user:password``, and name -> value of parameters."""
+    """The credentials of one origin: ``user:password``, and name -> value of parameters."""
 
     users: dict[str, None] = field(default_factory=dict)
     params: dict[str, str] = field(default_factory=dict)
@@ -30,13 +30,13 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class UrlCredentials:
-    """The passwords and tokens that URLs of a pipeline hold, by origin. Shows none of them."""
+    """The passwords and tokens in the URLs of a pipeline, by origin. Never shows them."""
 
     _by_origin: Mapping[str, _Known] = field(default_factory=dict, repr=False)
 
     @classmethod
     def found_in(cls, *values: object) -> Self:
-        """Return those of all URLs in JSON data, at whatever depth; references (``${...}``) have none."""
+        """Return the credentials of all URLs in JSON data, at any depth; not of references (``${...}``)."""
         found: dict[str, _Known] = {}
         for text in _texts_in(values):
             _learn(found, text)
@@ -46,7 +46,7 @@ class UrlCredentials:
         return bool(self._by_origin)
 
     def joined(self, other: UrlCredentials) -> UrlCredentials:
-        """Return all of both; what ``other`` has of an origin counts more."""
+        """Return the credentials of both; for the same origin, ``other`` wins."""
         if not other:
             return self
         found = dict(self._by_origin)
@@ -56,15 +56,15 @@ class UrlCredentials:
         return UrlCredentials(found)
 
     def stripped(self, url: str) -> str:
-        """Return ``url`` without what is known of its origin; :meth:`applied` puts it back."""
+        """Return ``url`` without the known credentials of its origin; :meth:`applied` puts them back."""
         return self._changed(url, _without)
 
     def applied(self, url: str) -> str:
-        """Return ``url`` as it is to be asked for."""
+        """Return ``url`` with its credentials."""
         return self._changed(url, _with)
 
     def stripped_data(self, value: JSONValue) -> JSONValue:
-        """Return JSON data, every URL in it stripped."""
+        """Return JSON data with every URL stripped."""
         match value:
             case str():
                 return self.stripped(value)
@@ -75,7 +75,7 @@ class UrlCredentials:
         return value
 
     def applied_config(self, config: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
-        """Return the input of an actor with the URLs to be asked for: texts, and lists of texts."""
+        """Return the input of an actor with complete URLs: texts, and lists of texts."""
         return {key: self._applied_part(part) for key, part in config.items()}
 
     def _applied_part(self, part: JSONValue) -> JSONValue:
@@ -91,7 +91,7 @@ class UrlCredentials:
         try:
             known = self._by_origin.get(origin_of(url))
             return url if known is None else urlunsplit(change(urlsplit(url), known))
-        except (HttpError, ValueError):  # no URL: who asks for it says so
+        except (HttpError, ValueError):  # not a URL: its request will report it
             return url
 
 
@@ -99,7 +99,7 @@ NO_CREDENTIALS = UrlCredentials()
 
 
 def without_user_info(url: str) -> str:
-    """Return ``url`` without user name and password, and otherwise as it is written."""
+    """Return ``url`` without user name and password, otherwise unchanged."""
     scheme, mark, rest = url.partition("://")
     netloc, slash, path = rest.partition("/")
     return f"{scheme}{mark}{netloc.rpartition('@')[2]}{slash}{path}" if "@" in netloc else url

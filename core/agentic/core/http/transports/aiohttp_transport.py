@@ -20,7 +20,7 @@ from agentic.core.http.transports.bodies import BodyReader
 from agentic.core.http.transports.wire import DNS_KEPT_S, checked_url, usual_headers, wire_headers
 from agentic.core.http.urls import host_of, without_credentials
 
-# The first that fits counts; the rest broke the connection. {0} is the exception, {1} the time limit.
+# The first match counts; all others broke the connection. {0} is the exception, {1} the time limit.
 FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
     (PrivateAddressError, FailureClass.PRIVATE_ADDRESS, "{0}"),
     (TimeoutError, FailureClass.TIMEOUT, "no complete answer within {1:.3g} s"),
@@ -44,15 +44,15 @@ FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
 class AiohttpTransport:
     """Implements :class:`~agentic.core.http.Transport`; use it with ``async with``.
 
-    How many connections a host gets is the fetcher's business, so that waiting for one is not counted as
-    time the server took.
+    The fetcher limits the connections per host, so that waiting for one does not count as time of the
+    server.
     """
 
     def __init__(self, policy: HttpPolicy) -> None:
         self._user_agent = policy.user_agent
         self._guard = AddressGuard(policy.allow_private_hosts)
         self._proxy = policy.proxy.get_secret_value() if policy.proxy else None
-        # With a proxy, the proxy's is the only name there is to look up, and it was chosen by the user.
+        # With a proxy, only the proxy's name is resolved, and the user chose it.
         resolving = AddressGuard([host_of(self._proxy)]) if self._proxy else self._guard
         connector = aiohttp.TCPConnector(
             resolver=_GuardedResolver(resolving), limit=0, ttl_dns_cache=int(DNS_KEPT_S)
@@ -93,7 +93,7 @@ class AiohttpTransport:
                 try:
                     body = await _read(answer, request.url, max_bytes)
                 finally:
-                    # One that was read to its end has given its connection back already.
+                    # A complete answer has already returned its connection.
                     if not answer.closed or request.body is not None:
                         answer.release()
                         await answer.wait_for_close()
@@ -110,7 +110,7 @@ class AiohttpTransport:
 
 
 class _GuardedResolver(AbstractResolver):
-    """Hands on only addresses that may be connected to, and aiohttp connects to no others."""
+    """Returns only allowed addresses, and aiohttp connects to no others."""
 
     def __init__(self, guard: AddressGuard) -> None:
         self._guard = guard
@@ -131,7 +131,7 @@ async def _read(answer: aiohttp.ClientResponse, url: str, max_bytes: int) -> byt
     """Read the body in pieces, and stop at the limit."""
     reader = BodyReader(url, answer.status, answer.headers.get("Content-Encoding", ""), max_bytes)
     content = answer.content
-    while not content.at_eof():  # iterated over, it would be asked once more for its end
+    while not content.at_eof():  # iteration would ask once more at its end
         reader.feed(await content.readany())
     return reader.whole()
 

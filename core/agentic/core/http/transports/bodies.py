@@ -1,4 +1,4 @@
-"""Bodies as they come in: unpacked step by step, and never larger than allowed, packed or unpacked."""
+"""Reads bodies: unpacked step by step, and never larger than allowed, packed or unpacked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentic.core.http.transports.unpacking import TooManyMembersError, Unpacker
 
 ACCEPT_ENCODING = "gzip, deflate"
 ENCODINGS = frozenset({"gzip", "deflate"})
-# What cannot be packed grows by a thousandth, and each gzip member has a head.
+# Incompressible data grows by a thousandth, and each gzip member has a header.
 PACKED_EXTRA_SHARE = 64
 PACKED_EXTRA_BYTES = 4 * 1024
 
@@ -19,10 +19,10 @@ class BodyReader:
     """Takes the body of one answer piece by piece.
 
     Args:
-        url: Where it comes from, for messages.
-        status: Of the answer.
+        url: Its source, for messages.
+        status: Status of the answer.
         encoding: The ``Content-Encoding``; ``gzip``, ``deflate`` or none.
-        max_bytes: Largest body, unpacked; the length a server declares proves nothing.
+        max_bytes: Largest body, unpacked; the declared length may be wrong.
     """
 
     def __init__(self, url: str, status: int, encoding: str, max_bytes: int) -> None:
@@ -58,7 +58,7 @@ class BodyReader:
         """Return the body.
 
         Raises:
-            FetchError: It ended in the middle of what was packed (``decode``).
+            FetchError: The packed data is incomplete (``decode``).
         """
         if self._unpacker is not None and not self._unpacker.is_whole:
             raise self._error(FailureClass.DECODE, f"its {self._encoding} data is incomplete")

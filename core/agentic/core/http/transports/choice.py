@@ -1,4 +1,4 @@
-"""Which client library sends: loaded when it is used, and told by name when it is missing."""
+"""Chooses the client library: loaded at its first use, and named in the error when it is missing."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ from agentic.core.http.transports.bodies import BodyReader
 from agentic.core.http.transports.wire import Resolver, checked_url, wire_headers
 from agentic.core.http.urls import without_credentials
 
-BROWSER = "chrome"  # whose TLS and HTTP/2 settings are used; the user agent stays the policy's
+BROWSER = "chrome"  # its TLS and HTTP/2 settings are used; the user agent stays the policy's
 STOP = 0xFFFFFFFF  # CURL_WRITEFUNC_ERROR
 MAX_HEADER_BYTES = 256 * 1024
 STATUS_LINE = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})")
 TLS = "no secure connection: {}"
 CUT_OFF = "the connection ended before the end of the answer"
 NO_HTTP = "the answer is not valid HTTP"
-# All others broke the connection. {} is what curl says.
+# All others broke the connection. {} is curl's message.
 FAULTS: dict[int, tuple[FailureClass, str]] = {
     CurlECode.UNSUPPORTED_PROTOCOL: (FailureClass.DECODE, NO_HTTP),
     CurlECode.URL_MALFORMAT: (FailureClass.INVALID_URL, "it is malformed"),
@@ -50,7 +50,7 @@ FAULTS: dict[int, tuple[FailureClass, str]] = {
 class CurlTransport:
     """Implements :class:`~agentic.core.http.Transport`; use it with ``async with``.
 
-    What a name leads to is looked up and checked here, and curl is told to connect there.
+    Names are resolved and checked here, and curl connects to the checked addresses.
     """
 
     def __init__(self, policy: HttpPolicy) -> None:
@@ -58,7 +58,7 @@ class CurlTransport:
         self._guard = AddressGuard(policy.allow_private_hosts)
         self._resolver = Resolver(self._guard)
         self._proxy = policy.proxy.get_secret_value() if policy.proxy else ""
-        # With `socks5` curl looks names up itself, and gives the proxy an address.
+        # With `socks5` curl resolves names itself, and gives the proxy an address.
         self._is_led_by_name = bool(self._proxy) and not self._proxy.startswith("socks5:")
         self._multi = AsyncCurl()
 
@@ -119,7 +119,7 @@ class CurlTransport:
             (CurlOpt.FOLLOWLOCATION, 0),
             (CurlOpt.NOSIGNAL, 1),
             (CurlOpt.HTTP_CONTENT_DECODING, 0),  # done here, in steps
-            (CurlOpt.PROXY, self._proxy),  # empty: not the environment's either
+            (CurlOpt.PROXY, self._proxy),  # empty: ignore the environment's, too
             (CurlOpt.SUPPRESS_CONNECT_HEADERS, 1),
             (CurlOpt.CUSTOMREQUEST, request.method),
             (CurlOpt.NOBODY, int(request.method == "HEAD")),
@@ -181,7 +181,7 @@ class _Answer:
 
 
 def _line(name: str, value: str) -> bytes:
-    """Write a field as curl wants it: with a semicolon to send it empty, bare to leave its own out."""
+    """Write a field in curl's form: with a semicolon to send it empty, bare to omit curl's own."""
     if value:
         return f"{name}: {value}".encode()
     return f"{name}:".encode() if name in ("Content-Type", "Expect") else f"{name};".encode()

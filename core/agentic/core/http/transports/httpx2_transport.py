@@ -22,7 +22,7 @@ from agentic.core.http.transports.wire import Resolver, checked_url, wire_header
 from agentic.core.http.urls import without_credentials
 
 KEPT_IDLE_S = 30.0
-# The first that fits counts. {0} is the exception, {1} the time limit.
+# The first match counts. {0} is the exception, {1} the time limit.
 FAULTS: tuple[tuple[type[BaseException], FailureClass, str], ...] = (
     (PrivateAddressError, FailureClass.PRIVATE_ADDRESS, "{0}"),
     (TimeoutError, FailureClass.TIMEOUT, "no complete answer within {1:.3g} s"),
@@ -37,8 +37,8 @@ CUT_OFF = ("disconnected without sending", "closed connection without sending co
 class Httpx2Transport:
     """Implements :class:`~agentic.core.http.Transport`; use it with ``async with``.
 
-    It works on the connection pool below httpx2's client, where addresses can be checked; redirects, cookies
-    and the environment's proxies, which the client would add, are not wanted here.
+    It uses the connection pool below httpx2's client, where addresses can be checked. The client would add
+    redirects, cookies and the environment's proxies, which are unwanted here.
     """
 
     def __init__(self, policy: HttpPolicy) -> None:
@@ -93,11 +93,11 @@ _HTTPCORE_ERRORS = (
 
 
 class _GuardedBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to the addresses that were checked; TLS still knows the host by its name."""
+    """Connects to the checked addresses; TLS still uses the host's name."""
 
     def __init__(self, guard: AddressGuard) -> None:
         self._resolver = Resolver(guard)
-        # The library shows two classes of that name, one of them empty for when anyio is missing.
+        # The library has two classes of that name; one is an empty stub for when anyio is missing.
         self._backend = cast(httpcore2.AsyncNetworkBackend, httpcore2.AnyIOBackend())
 
     async def connect_tcp(
@@ -160,7 +160,7 @@ async def _read(answer: httpcore2.Response, url: str, encoding: str, max_bytes: 
 
 
 def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
-    # What happened below, in TLS or the socket, is told by the causes of the library's own exception.
+    # Faults in TLS or the socket are in the causes of the library's own exception.
     causes = [exc, *_causes(exc)]
     for kind, failure_class, sentence in FAULTS:
         if told := next((cause for cause in causes if isinstance(cause, kind)), None):

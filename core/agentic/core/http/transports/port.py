@@ -8,18 +8,18 @@ from agentic.core.http.messages import HttpRequest, HttpResponse
 
 
 class Transport(Protocol):
-    """Sends one request and reads one answer: no redirects, no waiting, no judging of statuses.
+    """Sends one request and reads one answer: no redirects, no waiting, no check of the status.
 
     An implementation keeps connections open between requests, checks every address it connects to with an
-    :class:`~agentic.core.http.guard.addresses.AddressGuard`, follows no proxy setting of the environment and
+    :class:`~agentic.core.http.guard.addresses.AddressGuard`, ignores proxy settings of the environment and
     keeps no cookies.
     """
 
     async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
-        """Return the answer, whatever its status.
+        """Return the answer with any status.
 
         Args:
-            request: What to ask; a user agent is added where it names none.
+            request: The request; a user agent is added if it has none.
             timeout_s: From connecting to the last byte.
             max_bytes: Largest body after decompression; reading stops there.
 

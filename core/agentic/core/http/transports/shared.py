@@ -1,4 +1,4 @@
-"""Connections that whoever needs them shares, opened when first used, closed when nobody does any more."""
+"""Shared connections, opened at the first use, closed when idle."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ class SharedTransport:
     """Implements :class:`~agentic.core.http.Transport`; belongs to the event loop that uses it first.
 
     Args:
-        policy: Limits and manners.
-        secret: Reads a secret by name, for a proxy that is one.
-        idle_s: After how many seconds without a request the connections are closed; the next one opens new
-            ones.
+        policy: Limits and politeness.
+        secret: Reads a secret by name, for a proxy that is a secret.
+        idle_s: Idle connections are closed after this number of seconds; the next request opens new ones.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class SharedTransport:
                 self._idle = asyncio.get_running_loop().call_later(self._idle_s, self._let_go)
 
     async def aclose(self) -> None:
-        """Close what is open."""
+        """Close the connections."""
         self._keep_open()
         self._let_go()
         await asyncio.gather(*self._closing)
@@ -80,7 +79,7 @@ class SharedTransport:
             self._idle = None
 
     def _let_go(self) -> None:
-        """Close what is open, and let those who come meanwhile open their own."""
+        """Close the connections; requests meanwhile open new ones."""
         opened, self._opened, self._transport = self._opened, AsyncExitStack(), None
         closing = asyncio.create_task(opened.aclose(), name="idle-connections")
         self._closing.add(closing)
@@ -88,10 +87,10 @@ class SharedTransport:
 
 
 async def whole_policy(policy: HttpPolicy, secret: ReadSecret | None) -> HttpPolicy:
-    """Return a policy with the proxy itself, where it only names the secret that holds it.
+    """Return a policy with the proxy itself, if it only names the secret of the proxy.
 
     Raises:
-        MissingProxyError: Nobody can read secrets.
+        MissingProxyError: Secrets cannot be read.
     """
     name = policy.proxy_secret
     if name is None:

@@ -1,4 +1,4 @@
-"""Unpacks gzip and deflate step by step, in little memory and in time that grows with what is unpacked."""
+"""Unpacks gzip and deflate step by step, in little memory and in time that grows with the output."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import Literal
 
 STEP_BYTES = 64 * 1024  # unpacked at a time: a bomb is noticed before it fills more than this
-SLICE_BYTES = 4 * 1024  # packed, behind the first member: what is left over is copied for each member
+SLICE_BYTES = 4 * 1024  # packed, after the first member: the rest is copied for each member
 GZIP_MAGIC = b"\x1f\x8b"
 # Files of many members are fine, as `bgzip` writes them (64 KiB each); many empty members are an attack.
 FREE_MEMBERS = 1_000
-MEMBER_BYTES = 1_024  # what each further member has to hold, on average
+MEMBER_BYTES = 1_024  # minimum average size of each further member
 
 
 class TooManyMembersError(ValueError):
-    """It is made of more gzip members than its content explains."""
+    """It has more gzip members than its content explains."""
 
     def __init__(self) -> None:
         super().__init__("it consists of thousands of nearly empty gzip members")
@@ -24,10 +24,10 @@ class TooManyMembersError(ValueError):
 class Unpacker:
     """Takes packed bytes piece by piece.
 
-    What follows the last gzip member is ignored, as browsers do.
+    Data after the last gzip member is ignored, as in browsers.
 
     Args:
-        encoding: How it is packed; ``deflate`` with or without the two bytes of RFC 1950.
+        encoding: The encoding; ``deflate`` with or without the two bytes of RFC 1950.
     """
 
     def __init__(self, encoding: Literal["gzip", "deflate"]) -> None:
@@ -44,10 +44,10 @@ class Unpacker:
         return not self._head and (self._member is None or self._member.eof)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what the next piece unpacks to, at most 64 KiB at a time.
+        """Yield the unpacked content of the next piece, at most 64 KiB at a time.
 
         Raises:
-            zlib.error: It is broken.
+            zlib.error: It is damaged.
             TooManyMembersError: See there.
         """
         view, self._head = memoryview(self._head + data if self._head else data), b""
@@ -66,7 +66,7 @@ class Unpacker:
             at += len(taken) - len(self._member.unused_data)
 
     def _unpacked(self, member: zlib._Decompress, data: memoryview | bytes) -> Iterator[bytes]:
-        """Yield what ``data`` unpacks to, up to the end of the member."""
+        """Yield the unpacked ``data``, up to the end of the member."""
         while True:
             piece = member.decompress(data, STEP_BYTES)
             self._unpacked_bytes += len(piece)
@@ -82,6 +82,6 @@ class Unpacker:
             raise TooManyMembersError
         if self._encoding == "gzip":
             return zlib.decompressobj(16 + zlib.MAX_WBITS)
-        # Some servers leave out the two bytes of RFC 1950 that this encoding should begin with.
+        # Some servers omit the two bytes of RFC 1950 at the start of this encoding.
         is_zlib = data[0] & 0x0F == 8 and int.from_bytes(data[:2]) % 31 == 0
         return zlib.decompressobj(zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS)

@@ -1,4 +1,4 @@
-"""What every transport does alike: which URLs it takes, what it adds, which addresses a name has."""
+"""Shared parts of all transports: valid URLs, added headers, and addresses of names."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ MAX_NAMES = 10_000
 
 
 def checked_url(text: str, guard: AddressGuard, *, is_proxied: bool = False) -> URL:
-    """Return the URL as it will be used, its host checked in exactly that spelling.
+    """Return the URL as it will be used; its host is checked in exactly that spelling.
 
     Raises:
-        InvalidUrlError: It is no absolute http or https URL.
+        InvalidUrlError: It is not an absolute http or https URL.
         PrivateAddressError: Its host is a private address.
     """
     check_length(text)
     try:
-        url = URL(text, encoded=plain_origin(text) is not None)  # of which there is nothing to encode
+        url = URL(text, encoded=plain_origin(text) is not None)  # nothing to encode
     except ValueError as exc:
         raise InvalidUrlError(text, "it is malformed") from exc
     host, port = url.raw_host, url.port
     if url.scheme not in ("http", "https") or not host or port is None:
         raise InvalidUrlError(text, "it is not absolute")
     guard.check_host(host, port, is_proxied=is_proxied)
-    if not HOST.fullmatch(host):  # `%6c` and the like: libraries do not agree on what that is
+    if not HOST.fullmatch(host):  # such as `%6c`: libraries do not agree on its meaning
         raise InvalidUrlError(text, f"{host[:80]!r} is not a host name")
     return url
 
 
 def usual_headers(user_agent: str) -> dict[str, str]:
-    """Return the fields of a request that has none of its own."""
+    """Return the fields of a request without its own fields."""
     return {"Accept": "*/*", "Accept-Encoding": ACCEPT_ENCODING, "User-Agent": user_agent}
 
 
 def wire_headers(request: HttpRequest, url: URL, user_agent: str) -> dict[str, str]:
-    """Return the fields to send: the request's own, and what it leaves open."""
+    """Return the fields to send: the request's own, and defaults for the rest."""
     found = usual_headers(user_agent)
     if url.user or url.password:
         pair = f"{url.user or ''}:{url.password or ''}".encode()
@@ -59,18 +59,18 @@ def wire_headers(request: HttpRequest, url: URL, user_agent: str) -> dict[str, s
 
 
 class Resolver:
-    """Looks up names, keeps what it found for a minute, and hands on what may be connected to."""
+    """Resolves names, keeps the results for a minute, and returns only allowed addresses."""
 
     def __init__(self, guard: AddressGuard) -> None:
         self._guard = guard
         self._kept: OrderedDict[tuple[str, int], tuple[float, list[str]]] = OrderedDict()
 
     async def addresses(self, host: str, port: int) -> list[str]:
-        """Return the addresses of ``host``, the one to try first first.
+        """Return the addresses of ``host``, the first one to try first.
 
         Raises:
             socket.gaierror: It has none.
-            PrivateAddressError: None of them may be connected to.
+            PrivateAddressError: None of them is allowed.
         """
         kept = self._kept.get((host, port))
         if kept is None or kept[0] < time.monotonic():

@@ -1,4 +1,4 @@
-"""Runs, steps and activations to try a ledger with, and ways to call it."""
+"""Runs, steps and activations for tests of a ledger, and ways to call it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Act = Callable[[LedgerTransaction], object]
 """A change of a ledger."""
 
 MakeStore = Callable[[int | None], LedgerStore]
-"""Makes an empty ledger, with a limit of concurrent activations in the project."""
+"""Creates an empty ledger, with a limit of concurrent activations in the project."""
 
 RUN = RunId("run")
 OTHER = RunId("other")
@@ -90,20 +90,20 @@ def step(
     run_id: str = RUN,
     changes: Changes | None = None,
 ) -> Step:
-    """Return a step as a decision would write it."""
+    """Return a step as a decision writes it."""
     whole = checkpoint(revision, changes, run_id=run_id)
     metadata = replace(whole.metadata, superstep=superstep, status=status)
     return Step(checkpoint=replace(whole, metadata=metadata), activations=activations)
 
 
 def new_run(activations: Sequence[NewActivation] | None = None, *, run_id: str = RUN) -> NewRun:
-    """Return a run of one activation, or of these."""
+    """Return a run of one activation, or of the given ones."""
     first = due(run_id=run_id) if activations is None else activations
     return NewRun(step=step(activations=first, run_id=run_id), workflow="flow")
 
 
 def ended(status: RunStatus = RunStatus.COMPLETED, *, revision: int = 2, run_id: str = RUN) -> Step:
-    """Return the step that ends a run in its first superstep, or lets it rest there."""
+    """Return the step that ends a run in its first superstep, or makes it rest there."""
     return step(revision, 0, status=status, run_id=run_id)
 
 
@@ -113,7 +113,7 @@ def batch(first: int, last: int, run_id: str = RUN) -> EventBatch:
 
 
 class UsesLedger:
-    """Tests of an empty ledger; whoever inherits from them gives the fixture ``make_store``."""
+    """Tests of an empty ledger; subclasses provide the fixture ``make_store``."""
 
     @pytest.fixture
     def store(self, make_store: MakeStore) -> LedgerStore:
@@ -122,7 +122,7 @@ class UsesLedger:
 
     @pytest.fixture
     def ledger(self, store: LedgerStore) -> LedgerTransaction:
-        """Return the ledger, each call a transaction of its own."""
+        """Return the ledger, with a transaction for each call."""
         return each_alone(store)
 
 
@@ -138,12 +138,12 @@ class _EachAlone:
 
 
 def each_alone(store: LedgerStore) -> LedgerTransaction:
-    """Return a ledger that does each call in a transaction of its own; it has no parts."""
+    """Return a ledger that makes each call in its own transaction; it has no parts."""
     return cast("LedgerTransaction", _EachAlone(store))
 
 
 def in_one(store: LedgerStore, work: Callable[[LedgerTransaction], T]) -> T:
-    """Do work in one transaction, which is begun again as long as others get into its way."""
+    """Do work in one transaction, which is started again after each conflict."""
     for _ in range(1_000):
         try:
             with store.transaction() as ledger:
@@ -154,7 +154,7 @@ def in_one(store: LedgerStore, work: Callable[[LedgerTransaction], T]) -> T:
 
 
 def at_once(count: int, call: Callable[[int], T]) -> list[T]:
-    """Call from so many threads at once, with the number of each; return what came of each."""
+    """Call from ``count`` threads at once, each with its number; return their results."""
     ready = Barrier(count)
 
     def begin(number: int) -> T:
@@ -178,21 +178,21 @@ def close(ledger: LedgerTransaction, activation_id: ActivationId = FIRST, settle
 
 
 def row_of(ledger: LedgerTransaction, activation_id: ActivationId = FIRST) -> ActivationRow:
-    """Return an activation that there is."""
+    """Return an existing activation."""
     row = ledger.activation(activation_id)
     assert row is not None
     return row
 
 
 def run_of(ledger: LedgerTransaction, run_id: RunId = RUN) -> RunRow:
-    """Return a run that there is."""
+    """Return an existing run."""
     row = ledger.run(run_id)
     assert row is not None
     return row
 
 
 def is_about(moment: float | None, expected: float) -> bool:
-    """Whether a moment is the expected one, on a slow machine."""
+    """Whether a time is close to the expected one, even on a slow machine."""
     return moment is not None and abs(moment - expected) < 20
 
 

@@ -1,4 +1,4 @@
-"""What every ledger keeps to about activations that wait for a run."""
+"""The contract of every ledger for activations that wait for a run."""
 
 from __future__ import annotations
 

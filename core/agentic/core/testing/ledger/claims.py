@@ -1,4 +1,4 @@
-"""What every ledger keeps to about claims, and about what could be claimed."""
+"""The contract of every ledger for claims and claimable activations."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _wait_for_child(ledger: LedgerTransaction) -> None:
     close(ledger, FIRST, WAITING)
 
 
-# What keeps the first activation of a run from being claimed; the run has three, and two may run at a time.
+# Obstacles for the claim of a run's first activation; the run has three, and two may run at a time.
 HINDRANCES: Mapping[str, Act] = {
     "it is claimed": claim,
     "its lease has ended": lambda ledger: claim(ledger, lease_s=-1.0),
@@ -84,7 +84,7 @@ each_hindrance = pytest.mark.parametrize(
 
 
 class LedgerClaimsContract(UsesLedger):
-    """Who may run what."""
+    """Claims of activations."""
 
     def test_a_claim_tells_what_there_is_to_know(self, ledger: LedgerTransaction) -> None:
         ledger.add_run(new_run(run_id=OTHER))
@@ -215,13 +215,13 @@ class LedgerClaimsContract(UsesLedger):
                 ledger.settle(lease, DONE)
 
     def _claimed(self, ledger: LedgerTransaction, wanted: Sequence[ActivationId]) -> list[Lease]:
-        """Claim these at once; return what was got."""
+        """Claim these at once; return the leases."""
         got = at_once(len(wanted), lambda rival: ledger.claim(wanted[rival], f"{rival}", CLAIMS_S))
         return [claimed.lease for claimed in got if claimed is not None]
 
 
 class LedgerClaimableContract(UsesLedger):
-    """What could be claimed, and who has to be told of it."""
+    """Claimable activations, and their dispatch."""
 
     def test_what_could_be_claimed_is_told_with_all_that_a_message_needs(
         self, ledger: LedgerTransaction

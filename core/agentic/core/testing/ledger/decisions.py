@@ -1,4 +1,4 @@
-"""What every ledger keeps to about decisions."""
+"""The contract of every ledger for decisions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ ODD = 'née 漢字 🐍 \\u0000 "'
 
 
 def decision(number: int = 1, text: str = "because") -> Decision:
-    """Return a decision as somebody would write it down."""
+    """Return a decision for a test."""
     return Decision(
         id=f"decision {number}",
-        time=1_764_000_000.5 - number,  # clocks differ: the order is that of writing
+        time=1_764_000_000.5 - number,  # clocks differ: the order of writing counts
         kind=DecisionKind.CANCEL_REQUESTED,
         subject=RUN,
         who="anna",
@@ -24,7 +24,7 @@ def decision(number: int = 1, text: str = "because") -> Decision:
 
 
 class LedgerDecisionsContract(UsesLedger):
-    """Decisions that no event tells of; that its project was added may be the first one of a ledger."""
+    """Decisions that no event reports; the first one in a ledger may be the addition of its project."""
 
     def test_decisions_come_back_as_they_were_written_and_in_that_order(
         self, ledger: LedgerTransaction

@@ -1,4 +1,4 @@
-"""What every ledger keeps to about leases, and about what becomes of claimed activations."""
+"""The contract of every ledger for leases, and for the settling of claimed activations."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _expire_and_claim(ledger: LedgerTransaction, lease: Lease) -> None:
     claim(ledger)
 
 
-# How whoever has the lease of the first activation of a run loses it.
+# Ways to lose the lease of a run's first activation.
 LOSSES: Mapping[str, Lose] = {
     "it was done": lambda ledger, lease: ledger.settle(lease, DONE),
     "it was given back": lambda ledger, lease: ledger.settle(lease, RELEASED),
@@ -68,7 +68,7 @@ LOSSES: Mapping[str, Lose] = {
 
 
 class LedgerLeasesContract(UsesLedger):
-    """How long a claim is worth something."""
+    """How long a claim is valid."""
 
     def test_a_lease_can_be_extended(self, ledger: LedgerTransaction) -> None:
         ledger.add_run(new_run())
@@ -163,7 +163,7 @@ class LedgerLeasesContract(UsesLedger):
 
 
 class LedgerSettlingContract(UsesLedger):
-    """What becomes of a claimed activation."""
+    """The new states of a claimed activation."""
 
     @pytest.mark.parametrize("status", CLOSED)
     def test_one_that_is_closed_has_a_result(
@@ -363,7 +363,7 @@ class LedgerLanesContract(UsesLedger):
 
 
 class LedgerEffectsContract(UsesLedger):
-    """What a call came to that must not be repeated."""
+    """Results of calls that must not be repeated."""
 
     def test_effects_come_back_by_key(self, ledger: LedgerTransaction) -> None:
         ledger.add_run(new_run())

@@ -1,4 +1,4 @@
-"""What every ledger keeps to about runs that nobody looks after."""
+"""The contract of every ledger for neglected runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from agentic.core.testing.ledger.runs import FINAL, ids
 def _given(
     *, deadline_s: float = LONG_S, wake_s: float = LONG_S, status: RunStatus = RunStatus.RUNNING
 ) -> Act:
-    """Return what gives a run so much time, and lets it stand like that."""
+    """Return a change that gives a run these times and this state."""
 
     def give(ledger: LedgerTransaction) -> None:
         later = step(2, 1, due(superstep=1) if status is RunStatus.RUNNING else (), status=status)
@@ -51,7 +51,7 @@ def _pause_what_is_complete(ledger: LedgerTransaction) -> None:
     ledger.pause(RUN, is_paused=True)
 
 
-# What may have become of a run that somebody has to decide about.
+# Possible states of a run that needs a decision.
 NEGLECTED: Mapping[str, Act] = {
     "its superstep is complete": close,
     "its superstep has no activations": lambda ledger: ledger.advance(RUN, 0, 1, step(2, 1)),
@@ -77,7 +77,7 @@ LOOKED_AFTER: Mapping[str, Act] = {
 
 
 class LedgerNeglectContract(UsesLedger):
-    """Runs that nobody looks after."""
+    """Neglected runs."""
 
     @pytest.mark.parametrize("neglect", [pytest.param(act, id=name) for name, act in NEGLECTED.items()])
     def test_a_run_that_somebody_has_to_decide_about_is_found(

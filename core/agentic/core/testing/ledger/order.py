@@ -1,4 +1,4 @@
-"""What every ledger keeps to about order: work of the run that began first goes first."""
+"""The contract of every ledger for order: the run that began first goes first."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def begin_both(ledger: LedgerTransaction, first: int = 1, *, lanes: int = 1_000)
 
 
 def in_line(ledger: LedgerTransaction, limit: int = 9) -> list[ActivationId]:
-    """Return what is in the queue; what could be claimed has the same order."""
+    """Return the queue; claimable activations have the same order."""
     found = list(ledger.first_in_line(DEFAULT_QUEUE, limit=limit))
     assert [one.id for one in ledger.claimable(QUEUES, limit=limit)] == found
     return found
@@ -124,7 +124,7 @@ WAYS_ON: Mapping[str, Callable[[LedgerTransaction], ActivationId]] = {
 
 
 class LedgerOrderContract(UsesLedger):
-    """Which activation of a queue goes first."""
+    """The first activation of a queue."""
 
     @pytest.mark.parametrize("go_on", [pytest.param(act, id=name) for name, act in WAYS_ON.items()])
     def test_work_of_the_run_that_began_first_goes_first(
@@ -243,7 +243,7 @@ class LedgerOrderContract(UsesLedger):
 
 
 def _ends(ledger: LedgerTransaction, supersteps: int = 3) -> Sequence[RunId]:
-    """Do what is first in line until nothing is; return the runs in the order of their ends."""
+    """Close the first in line until the queue is empty; return the runs in the order of their ends."""
     found: list[RunId] = []
     while first := ledger.first_in_line(DEFAULT_QUEUE):
         (one,) = first

@@ -1,4 +1,4 @@
-"""What every ledger keeps to about runs that are held back: whatever becomes due in them has to wait."""
+"""The contract of every ledger for paused runs: their due activations must wait."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _wait_for_child(ledger: LedgerTransaction) -> None:
 
 
 def _let_another_go_first(ledger: LedgerTransaction) -> None:
-    """Write the step anew: now the first activation is blocked, and another one of its lane is claimed."""
+    """Write the step again: the first activation is blocked, and another one of its lane is claimed."""
     first, second = due(2, lanes=1)
     ledger.advance(RUN, 0, 1, step(2, 0, [replace(first, position=1), replace(second, position=0)]))
     claim(ledger, SECOND)
@@ -80,7 +80,7 @@ each_way = pytest.mark.parametrize("way", [pytest.param(way, id=name) for name, 
 
 
 class LedgerPausesContract(UsesLedger):
-    """Runs that are paused, or to be cancelled."""
+    """Runs that are paused, or must be cancelled."""
 
     @each_way
     def test_what_becomes_due_in_a_paused_run_waits_until_it_goes_on(

@@ -1,4 +1,4 @@
-"""What every ledger keeps to about runs."""
+"""The contract of every ledger for runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FINAL = [status for status in RunStatus if status.is_final]
 
 
 class LedgerRunsContract(UsesLedger):
-    """Accepting runs, and what is asked of them from outside."""
+    """Accepting runs, and requests to them from outside."""
 
     def test_a_run_comes_back_as_it_was_accepted(self, ledger: LedgerTransaction) -> None:
         ledger.add_run(new_run(run_id=OTHER))
@@ -242,7 +242,7 @@ class LedgerRunsContract(UsesLedger):
             next_moment(ledger)
 
     def _accepted_with(self, ledger: LedgerTransaction, key: str) -> set[RunId]:
-        """Accept four runs with one key; return which there are."""
+        """Accept four runs with one key; return the existing ones."""
 
         def accept(rival: int) -> RunId:
             return ledger.add_run(replace(new_run(run_id=f"{key}/{rival}"), idempotency_key=key))
@@ -250,7 +250,7 @@ class LedgerRunsContract(UsesLedger):
         return set(at_once(4, accept))
 
     def _accepted_as(self, store: LedgerStore, name: str) -> int:
-        """Accept four runs under one name; return how many were."""
+        """Accept four runs under one name; return how many were accepted."""
 
         def is_accepted(_: int) -> bool:
             try:

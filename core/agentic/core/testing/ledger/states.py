@@ -1,4 +1,4 @@
-"""What every ledger keeps to about checkpoints and events."""
+"""The contract of every ledger for checkpoints and events."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from agentic.core.types import RunId
 
 
 class LedgerCheckpointsContract(UsesLedger):
-    """Where runs stand.
+    """The state of runs.
 
-    A store with less room than the sizes below says so in attributes of the class.
+    Override the attributes of the class for a store with lower limits.
 
     Attributes:
         big_head_bytes: A head of this size must fit.
         big_part_bytes: A part of this size must fit.
-        part_count: So many parts must fit.
+        part_count: This number of parts must fit.
     """
 
     big_head_bytes = 2 * 1024 * 1024
@@ -144,7 +144,7 @@ class LedgerCheckpointsContract(UsesLedger):
         assert dict(ledger.load(RUN).parts) == parts
 
     def _play(self, ledger: LedgerTransaction, history: Sequence[Changes]) -> Iterator[StoredCheckpoint]:
-        """Write a history step by step, and return what can be loaded after each."""
+        """Write a history step by step, and yield the loaded checkpoint after each."""
         self._begin(ledger, history[0])
         yield ledger.load(RUN)
         for revision, changes in enumerate(history[1:], start=2):
@@ -165,7 +165,7 @@ class LedgerCheckpointsContract(UsesLedger):
 
 
 class LedgerEventsContract(UsesLedger):
-    """What steps told, and whether it was published."""
+    """Events of steps, and whether they were published."""
 
     def test_events_come_back_in_order(self, ledger: LedgerTransaction) -> None:
         written = self._tell(ledger, (1, 3), (4, 4), (5, 9))
@@ -277,7 +277,7 @@ def _telling(revision: int, run_id: str = RUN) -> Step:
 
 
 def _folded(history: Sequence[Changes]) -> list[dict[str, str]]:
-    """Return the parts there should be after each step."""
+    """Return the expected parts after each step."""
     parts: dict[str, str | None] = {}
     folded = []
     for changes in history:

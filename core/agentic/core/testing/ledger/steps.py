@@ -1,4 +1,4 @@
-"""What every ledger keeps to about steps: how runs go on, end, and are found when they do not."""
+"""The contract of every ledger for steps: how runs continue and end."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ LEAVING: Mapping[str, Step] = {"goes on": step(2, 1), **{str(status): ended(stat
 
 
 class LedgerStepsContract(UsesLedger):
-    """How a run goes on."""
+    """How a run continues."""
 
     def test_a_run_takes_over_what_a_step_says(self, ledger: LedgerTransaction) -> None:
         ledger.add_run(replace(new_run(), step=replace(new_run().step, deadline=2e9)))
@@ -262,7 +262,7 @@ class LedgerStepsContract(UsesLedger):
 
 
 class LedgerOutcomesContract(UsesLedger):
-    """What came of a superstep."""
+    """Results of a superstep."""
 
     def test_outcomes_are_in_planner_order_whatever_ended_first(self, ledger: LedgerTransaction) -> None:
         mixed = [due(executor="z")[0], *due(2, executor="a"), due(executor="m")[0]]
@@ -305,7 +305,7 @@ class LedgerOutcomesContract(UsesLedger):
             assert sorted(self._saw_the_end(store, RunId(f"run {number}"))) == [False, False, False, True]
 
     def _saw_the_end(self, store: LedgerStore, run_id: RunId) -> list[bool]:
-        """Let four end a superstep at once; return whether each saw that it had ended."""
+        """End a superstep from four threads at once; return whether each saw that it had ended."""
         leases = in_one(store, lambda ledger: _claim_four(ledger, run_id))
         return at_once(4, lambda rival: in_one(store, lambda ledger: _end(ledger, leases[rival])))
 
@@ -339,7 +339,7 @@ class LedgerOutcomesContract(UsesLedger):
 
 
 def _behind(*, lanes: int) -> list[NewActivation]:
-    """Return two of another executor, at the end of a superstep."""
+    """Return two activations of another executor, at the end of a superstep."""
     return [replace(one, position=50 + one.position) for one in due(2, lanes=lanes, executor="behind")]
 
 
@@ -353,7 +353,7 @@ def _claim_four(ledger: LedgerTransaction, run_id: RunId) -> list[Lease]:
 
 
 def _end(ledger: LedgerTransaction, lease: Lease) -> bool:
-    """Settle, and look whether that was the last one, as whoever goes on with a run does."""
+    """Settle, and check whether that was the last one, as a worker does."""
     ledger.run(lease.id.run_id, lock=True)
     assert ledger.settle(lease, DONE)
     return not ledger.has_open(lease.id.run_id, 0)

@@ -1,4 +1,4 @@
-"""What every ledger keeps to about transactions: all of what is written in one, or nothing."""
+"""The contract of every ledger for transactions: all writes of one, or none."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class StopError(Exception):
     """Ends a transaction."""
 
 
-# Every method that writes, each with something to write in a ledger that is prepared as below.
+# Every method that writes, each with data to write in a ledger that is prepared as below.
 WRITES: Mapping[str, Act] = {
     "add_run": lambda ledger: ledger.add_run(replace(new_run(run_id=OTHER), idempotency_key="key")),
     "advance": lambda ledger: ledger.advance(
@@ -83,11 +83,11 @@ each_write = pytest.mark.parametrize(
 
 
 class LedgerTransactionsContract(UsesLedger):
-    """What is kept, and what is undone."""
+    """Kept and undone writes."""
 
     @pytest.fixture
     def prepared(self, store: LedgerStore) -> LedgerStore:
-        """Return a ledger in which every method has something to write."""
+        """Return a ledger in which every method has data to write."""
         in_one(store, _prepare)
         return store
 
@@ -263,7 +263,7 @@ def _prepare(ledger: LedgerTransaction) -> None:
 
 
 def _everything(ledger: LedgerTransaction) -> object:
-    """Return all that can be read."""
+    """Return all readable data."""
     runs = ledger.list_runs()
     states = [(ledger.load(run.run_id), ledger.events(run.run_id)) for run in runs]
     told = (ledger.undispatched(older_than_s=0.0), ledger.claimable(["agentic.default"], limit=99))
@@ -274,7 +274,7 @@ def _everything(ledger: LedgerTransaction) -> object:
 
 @contextmanager
 def _undone(store: LedgerStore) -> Iterator[LedgerTransaction]:
-    """Begin a transaction that raises in the end."""
+    """Begin a transaction that raises at its end."""
     with suppress(StopError), store.transaction() as ledger:
         yield ledger
         raise StopError
