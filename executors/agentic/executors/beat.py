@@ -22,12 +22,12 @@ log = get_logger(__name__)
 
 
 class LedgerScheduler(Scheduler):
-    """Fires the schedules of the database, and what ``beat_schedule`` names.
+    """Fires the schedules of the database, and the entries of ``beat_schedule``.
 
-    It looks at the database at least every ``max_interval`` seconds, so that changes are seen without a
-    restart. Several of them, on any machines, fire a due time once. While the database is away it waits.
+    It reads the database at least every ``max_interval`` seconds, so that changes apply without a
+    restart. Several schedulers, on any machines, fire a due time once. It waits for an unavailable database.
 
-    What ``beat_schedule`` names is fired as Celery does; when it fired last is not kept over a restart.
+    Entries of ``beat_schedule`` fire as in Celery; their last firing is not kept over a restart.
     """
 
     max_interval = 2

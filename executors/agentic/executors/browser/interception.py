@@ -28,9 +28,7 @@ _RESOURCES: dict[ResourceType, str] = {
     "script": "Script",
     "stylesheet": "Stylesheet",
 }
-_HTML = frozenset(
-    {"", "text/html", "application/xhtml+xml"}
-)  # without a type the browser inspects the content
+_HTML = frozenset({"", "text/html", "application/xhtml+xml"})  # without a type the browser guesses it
 _TEXT_ENDS = ("json", "xml", "javascript", "yaml")
 
 

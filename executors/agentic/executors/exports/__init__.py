@@ -1,1 +1,1 @@
-"""The rows an execution gave, as files for other programs: JSON lines and CSV."""
+"""Exports an execution's rows to files for other programs: JSON lines and CSV."""

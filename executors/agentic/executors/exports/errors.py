@@ -1,4 +1,4 @@
-"""What keeps rows from being written to a file."""
+"""Errors of writing rows to a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agentic.executors.errors import ExecutionError
 
 
 class ExportError(ExecutionError):
-    """Rows cannot be written where they are to go."""
+    """Rows cannot be written to their target."""
 
 
 class UnknownTableError(ExportError, LookupError):

@@ -1,4 +1,4 @@
-"""Writes the rows of an execution out."""
+"""Exports the rows of an execution."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from agentic.mappers import AgentModel, Database, ExecutionModel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """Which rows are written out, where to and how.
+    """Which rows to export, where to and how.
 
     Attributes:
-        target: Where to.
-        table: Of the platform; the last one that has rows when left out.
-        with_meta: Add when a row was first and last seen, by which execution, and the source's own answer.
+        target: The target.
+        table: A table of the platform; by default the last one that has rows.
+        with_meta: Add when a row was first and last seen, by which execution, and the source's raw data.
         excel_safe: See :func:`agentic.executors.exports.formats.write_csv`.
     """
 
@@ -31,20 +31,20 @@ class Export:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What was written: so many rows of a table."""
+    """The result of an export: the number of rows, and their table."""
 
     table: str
     row_count: int
 
 
 def export_rows(export: Export, database: Database, execution: ExecutionModel, agent: AgentModel) -> Exported:
-    """Write the rows that an execution was the last to give; all of them as of one moment.
+    """Write the rows that an execution was the last to store, all from one moment.
 
     Raises:
-        UnknownPlatformError: No plugin brings the agent's platform any more.
+        UnknownPlatformError: No plugin provides the agent's platform.
         UnknownTableError: The platform has no such table.
         ExportError: The file cannot be written.
-        BrokenPipeError: Nobody reads the stream any more.
+        BrokenPipeError: The reader of the stream is gone.
     """
     platform = get_registry().platform(agent.agent_platform)
     with database.reading() as session:
@@ -63,7 +63,7 @@ def export_rows(export: Export, database: Database, execution: ExecutionModel, a
 
 
 def check_export(export: Export, platform_name: str) -> None:
-    """Look whether the rows of a platform can be written out, before there are any.
+    """Check whether the rows of a platform can be exported, before there are any.
 
     Raises:
         UnknownPlatformError: There is no such platform.

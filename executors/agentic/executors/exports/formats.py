@@ -1,4 +1,4 @@
-"""Records as text: JSON lines, which lose nothing, and CSV, for what reads nothing else."""
+"""Records as text: JSON lines, which lose nothing, and CSV, for programs that need it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class TextSink(Protocol):
-    """Takes text."""
+    """Receives text."""
 
     def write(self, text: str, /) -> object:
         """Write ``text``."""
@@ -23,14 +23,14 @@ class TextSink(Protocol):
 
 
 class ExportFormat(StrEnum):
-    """How records are written."""
+    """A format of records."""
 
     JSONL = "jsonl"
     CSV = "csv"
 
 
 def write_jsonl(file: TextSink, records: Iterable[Record]) -> int:
-    """Write a JSON object a line; return how many."""
+    """Write one JSON object per line; return how many."""
     count = 0
     for record in records:
         file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=str) + "\n")
@@ -41,16 +41,16 @@ def write_jsonl(file: TextSink, records: Iterable[Record]) -> int:
 def write_csv(
     file: TextSink, fields: Sequence[str], records: Iterable[Record], *, excel_safe: bool = False
 ) -> int:
-    """Write a line of names and one for each record, as RFC 4180 says; return how many records.
+    """Write a header line and one line per record (RFC 4180); return the number of records.
 
-    Nothing is an empty cell, lists and mappings are JSON text.
+    None is an empty cell, lists and mappings are JSON text.
 
     Args:
-        file: Changes no ends of lines.
-        fields: The columns; a record's other fields are left out.
+        file: Must not change line endings.
+        fields: The columns; a record's other fields are omitted.
         records: The rows.
-        excel_safe: For spreadsheets: begin with a byte order mark, without which Excel takes UTF-8 for
-            something else, and put an apostrophe before text that a spreadsheet would run as a formula.
+        excel_safe: For spreadsheets: begin with a byte order mark, without which Excel does not recognize
+            UTF-8, and put an apostrophe before text that a spreadsheet would run as a formula.
     """
     if excel_safe:
         file.write(BYTE_ORDER_MARK)

@@ -1,4 +1,4 @@
-"""The rows an execution gave, read in batches: a million of them take no more memory than a thousand."""
+"""Reads an execution's rows in batches: a million need no more memory than a thousand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentic.mappers import ExecutionModel, SourceColumns
 
 BATCH_ROWS = 1_000
 META = "_meta"
-"""Key of facts about a row besides those of the source."""
+"""Key of facts about a row that are not from the source."""
 
 ITEM = "data"
 """Column of a table of items: its mapping is the row."""
@@ -28,13 +28,13 @@ Record = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportTable:
-    """A table of a platform, as its rows are written out.
+    """A table of a platform, for the export of its rows.
 
     Attributes:
-        name: As in the database.
+        name: Its name in the database.
         columns: The columns that become fields, in order.
-        meta: The other ones.
-        is_items: Whether the fields are those of the mapping in :data:`ITEM`.
+        meta: The other columns.
+        is_items: Whether the fields come from the mapping in :data:`ITEM`.
     """
 
     name: str
@@ -45,7 +45,7 @@ class ExportTable:
 
     @classmethod
     def of(cls, model: type[SourceColumns]) -> ExportTable:
-        """Return how the rows of a platform's table are written out."""
+        """Return the export table of a platform's model."""
         names = [column.key for column in inspect(model).columns if column.key != "project_id"]
         is_items = ITEM in names
         fields = [ITEM] if is_items else [name for name in names if _is_telling(name)]
@@ -59,12 +59,12 @@ class ExportTable:
 
 
 def export_tables(platform: Platform) -> list[ExportTable]:
-    """Return the tables of a platform that hold what sources said."""
+    """Return the tables of a platform that hold source data."""
     return [ExportTable.of(model) for model in platform.models if issubclass(model, SourceColumns)]
 
 
 def check_table(platform: Platform, wanted: str | None) -> list[ExportTable]:
-    """Return the table of a platform that is wanted, or all of them if none is.
+    """Return a platform's wanted table, or all its tables if none is wanted.
 
     Raises:
         UnknownTableError: There is no such table, or none at all.
@@ -79,9 +79,9 @@ def check_table(platform: Platform, wanted: str | None) -> list[ExportTable]:
 def choose_table(
     session: Session, platform: Platform, execution: ExecutionModel, wanted: str | None
 ) -> ExportTable:
-    """Return the table that is wanted; else the platform's last one with rows of ``execution``.
+    """Return the wanted table; else the platform's last one with rows of ``execution``.
 
-    A platform names what leads to its results first: the items of a pipeline come after its pages.
+    A platform names intermediate tables first: the items of a pipeline come after its pages.
 
     Raises:
         UnknownTableError: There is no such table, or none at all.
@@ -93,12 +93,12 @@ def choose_table(
 def read_records(
     session: Session, table: ExportTable, execution: ExecutionModel, *, with_meta: bool = False
 ) -> Iterator[Record]:
-    """Yield the rows that ``execution`` was the last to give, by key.
+    """Yield the rows that ``execution`` was the last to store, by key.
 
     Args:
-        session: To read with, as long as rows are asked for.
-        table: Whose rows.
-        execution: That gave them.
+        session: The session to read with; it must stay open during the iteration.
+        table: The table of the rows.
+        execution: The execution that stored them.
         with_meta: Add the other columns under :data:`META`.
     """
     names = (*table.columns, *(table.meta if with_meta else ()))
@@ -107,7 +107,7 @@ def read_records(
 
 
 def read_fields(session: Session, table: ExportTable, execution: ExecutionModel) -> list[str]:
-    """Return the fields of all rows, in the order they first come up; of items it takes reading each."""
+    """Return the fields of all rows, in order of first use; for items this reads every row."""
     if not table.is_items:
         return list(table.columns)
     found: dict[str, None] = {}
@@ -123,7 +123,7 @@ def _is_filled(session: Session, table: ExportTable, execution: ExecutionModel) 
 def _rows(
     session: Session, table: ExportTable, execution: ExecutionModel, names: Sequence[str]
 ) -> Iterator[Sequence[object]]:
-    # An attribute may have another name than its column, as `metadata` is a word of SQLAlchemy's.
+    # An attribute's name may differ from its column's, because SQLAlchemy reserves `metadata`.
     found = cast("Table", inspect(table.model).local_table).c
     columns = [found[name] for name in names]
     query = select(*columns).where(*_own(table, execution)).order_by(*inspect(table.model).primary_key)
@@ -149,5 +149,5 @@ def _plain(value: object) -> object:
 
 
 def _is_telling(column: str) -> bool:
-    """Leave out what every such table has, and hashes that serve as keys."""
+    """Whether a column is neither common to all such tables nor a hash used as key."""
     return column not in _SHARED and not column.endswith("_key")

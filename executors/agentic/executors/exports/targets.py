@@ -1,4 +1,4 @@
-"""Where records go: a file that is there whole or not at all, or a stream."""
+"""Targets of records: a file that exists completely or not at all, or a stream."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _FORMATS = {".jsonl": ExportFormat.JSONL, ".ndjson": ExportFormat.JSONL, ".csv":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where records go, and how.
+    """The target of records.
 
     Attributes:
         path: The file; None is standard output.
-        format: Of the records.
+        format: Format of the records.
         is_packed: Whether it is compressed with gzip.
-        is_stream: Whether it is written as it comes: standard output, a pipe, a device.
+        is_stream: Whether it is written directly: standard output, a pipe, a device.
     """
 
     path: Path | None
@@ -40,13 +40,13 @@ class Target:
 
     @classmethod
     def parse(cls, name: str) -> Target:
-        """Read ``items.jsonl``, ``items.csv``, one with ``.gz``, or ``-``: JSON lines on standard output.
+        """Parse ``items.jsonl``, ``items.csv``, one with ``.gz``, or ``-``: JSON lines on standard output.
 
-        What is there already and is no file (a named pipe, ``/dev/stdout``) gets JSON lines as well, unless
-        its name says otherwise.
+        An existing target that is not a file (a named pipe, ``/dev/stdout``) gets JSON lines, too, unless
+        its name has another format.
 
         Raises:
-            ExportError: The name does not say how to write.
+            ExportError: The name does not show the format.
         """
         if name == STDOUT:
             return cls(path=None, format=ExportFormat.JSONL, is_stream=True)
@@ -84,18 +84,18 @@ class Target:
 
     @contextmanager
     def opened(self) -> Iterator[Utf8Writer]:
-        """Open it for text. A file takes its place at the end of the block, or never when that raises.
+        """Open it for text. A file appears at the end of the block, but not if the block raises.
 
         Raises:
             ExportError: It cannot be written.
-            BrokenPipeError: Nobody reads the stream any more.
+            BrokenPipeError: The reader of the stream is gone.
         """
         with self._raw() as raw:
             if not self.is_packed:
                 yield Utf8Writer(raw)
                 raw.flush()
                 return
-            # No time and no name in it: the same rows make the same file.
+            # Without time and name, the same rows make the same file.
             with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=6) as packed:
                 buffer = io.BufferedWriter(packed)
                 yield Utf8Writer(buffer)
@@ -109,7 +109,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Utf8Writer:
-    """Takes text, and hands it on in UTF-8."""
+    """Encodes text as UTF-8 and passes it on."""
 
     raw: IO[bytes] | io.BufferedWriter
 
@@ -120,7 +120,7 @@ class Utf8Writer:
 
 @contextmanager
 def written(path: Path) -> Iterator[Utf8Writer]:
-    """Write a file of text that is there whole at the end of the block, or as it was when that raises.
+    """Write a text file, which is complete at the end of the block, or unchanged if the block raises.
 
     Raises:
         ExportError: It cannot be written.
@@ -132,11 +132,11 @@ def written(path: Path) -> Iterator[Utf8Writer]:
 
 
 def while_read(write: Callable[[], T]) -> T | None:
-    """Return what ``write`` returns; None once nobody reads standard output any more, as under ``| head``."""
+    """Return the result of ``write``; None once standard output has no reader, as with ``| head``."""
     try:
         return write()
     except BrokenPipeError:
-        # What is buffered still would be written when the interpreter ends, and fail once more.
+        # Buffered text would be written when the interpreter ends, and fail again.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
@@ -145,7 +145,7 @@ def while_read(write: Callable[[], T]) -> T | None:
 
 @contextmanager
 def _replaced(path: Path) -> Iterator[IO[bytes]]:
-    real = path.resolve()  # a link stays one
+    real = path.resolve()  # a link stays a link
     temporary = _beside(real)
     try:
         with temporary.open("xb") as file:

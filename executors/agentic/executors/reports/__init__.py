@@ -1,1 +1,1 @@
-"""What an execution did, to be shown: a page that needs nothing else, and changes between two crawls."""
+"""Reports of an execution as a self-contained page, and changes between two crawls."""

@@ -1,4 +1,4 @@
-"""What two crawls of one site say has changed between them: compared page by page in the database."""
+"""Changes between two crawls of one site, compared page by page in the database."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _WHY = {True: "no page links to it", False: "not found yet"}
 
 
 class Change(StrEnum):
-    """What became of a page since the earlier crawl.
+    """How a page has changed since the earlier crawl.
 
-    ``UNKNOWN`` is a page that was fetched then and not now, for a reason that does not say that it is gone.
+    ``UNKNOWN`` is a page fetched then but not now, for a reason that does not prove that it is gone.
     """
 
     NEW = "new"
@@ -42,7 +42,7 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedPage:
-    """A page, and why it is taken for what it is, where that needs saying."""
+    """A page, and the reason for its kind, where one is needed."""
 
     url: str
     reason: str = ""
@@ -50,14 +50,14 @@ class ChangedPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeReport:
-    """The pages of a crawl against those of an earlier one.
+    """The pages of a crawl compared with an earlier one.
 
     Attributes:
         execution_id: The crawl.
         against_id: The earlier one.
         counts: Pages of each kind, all of them.
-        pages: The first of each kind but unchanged, in the order they were found.
-        is_whole: Whether the crawl fetched all it knew; if not, pages it never came to do not count as gone.
+        pages: The first pages of each kind except unchanged, in the order they were found.
+        is_whole: Whether the crawl fetched all known pages; if not, pages not reached do not count as gone.
     """
 
     execution_id: str
@@ -102,13 +102,13 @@ def earlier_crawl(session: Session, execution: ExecutionModel) -> ExecutionModel
 def compare_crawls(
     session: Session, execution: ExecutionModel, against: ExecutionModel, *, listed: int = LISTED
 ) -> ChangeReport:
-    """Return what has changed from the crawl of ``against`` to that of ``execution``.
+    """Return the changes from the crawl of ``against`` to the crawl of ``execution``.
 
     Args:
         session: To read with.
         execution: The later one.
         against: The earlier one, of the same project.
-        listed: Pages of each kind that are named.
+        listed: Number of pages to list per kind.
     """
     now, then = aliased(FrontierModel), aliased(FrontierModel)
     return _Comparison(session, execution, against, now, then).report(listed)
@@ -149,7 +149,7 @@ class _Comparison:
         return crawl is not None and crawl.total == crawl.done + crawl.failed
 
     def _known(self) -> Subquery:
-        """Return the pages that the later crawl knows, each with its kind; what neither fetched has none."""
+        """Return the pages that the later crawl knows, each with its kind; unfetched pages have none."""
         kind, reason = _kind_and_reason(self.now, self.then)
         return (
             select(
@@ -165,7 +165,7 @@ class _Comparison:
         )
 
     def _lost_count(self, counts: Mapping[Change, int]) -> int:
-        """Return how many pages only the earlier crawl knows: all it fetched but those the later one has."""
+        """Return how many pages only the earlier crawl has: all it fetched except the later crawl's pages."""
         fetched = self.session.scalar(select(func.count()).where(*self._was_fetched)) or 0
         return fetched - sum(count for change, count in counts.items() if change is not Change.NEW)
 
@@ -197,7 +197,7 @@ class _Comparison:
 
 
 def _of_kind(known: Subquery, change: Change, limit: int) -> Executable:
-    """Return the pages of a kind in the order they were found, which is the index's within a state."""
+    """Return the pages of a kind in the order they were found: the order of the index within a state."""
     query = select(known.c.url, known.c.reason).where(known.c.kind == change.value)
     state = _STATES.get(change)
     if state is not None:
@@ -208,7 +208,7 @@ def _of_kind(known: Subquery, change: Change, limit: int) -> Executable:
 def _kind_and_reason(
     now: type[FrontierModel], then: type[FrontierModel]
 ) -> tuple[ColumnElement[str], ColumnElement[str]]:
-    """Return, as SQL, what a page of the later crawl is; ``then`` is null if the earlier one had it not."""
+    """Return, as SQL, the kind of a later crawl's page; ``then`` is null if the earlier one lacks it."""
     is_done, was_done = now.state == FrontierState.DONE, then.id.is_not(None)
     is_told = and_(now.content_hash.is_not(None), then.content_hash.is_not(None))
     kind = case(

@@ -1,4 +1,4 @@
-"""What a crawl left in its frontier: counts, failures, hosts, tries. The database does the counting."""
+"""Reads a crawl's frontier: counts, failures, hosts, tries. The database does the counting."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXAMPLES = 3
 HOSTS = 20
 TRIED_PAGES = 20
 MOST_TRIES = 20_000
-"""Pages with several attempts that are analysed."""
+"""Maximum number of pages with several attempts to analyse."""
 
 
 class UrlHost(FunctionElement[str]):
@@ -57,8 +57,8 @@ class CrawlReader:
 
     Attributes:
         session: Sees one state of the database.
-        execution: Whose crawl.
-        shown: Masks what is not to be seen.
+        execution: The crawl's execution.
+        shown: Masks secrets.
     """
 
     session: Session
@@ -73,7 +73,7 @@ class CrawlReader:
         return PageCounts(known=crawl.total, done=crawl.done, failed=crawl.failed, excluded=crawl.excluded)
 
     def failures(self) -> list[FailureFacts]:
-        """Return the classes of pages given up, the most frequent first, with the first of each."""
+        """Return the classes of failed pages, the most frequent first, with the first pages of each."""
         word = FrontierModel.failure_class
         counted = self.session.execute(
             select(word, func.count()).where(*self._failed).group_by(word).order_by(func.count().desc(), word)
@@ -106,7 +106,7 @@ class CrawlReader:
         return found, rows[0].hosts if rows else 0
 
     def strategies(self) -> StrategyReport:
-        """Return what was done about failures of pages that took more than one try."""
+        """Return the reactions to failures of pages that took more than one try."""
         columns = FrontierModel.url, FrontierModel.state, FrontierModel.tries
         tried = (*self._own, FrontierModel.tries.is_not(None))
         count = self.session.scalar(select(func.count()).where(*tried)) or 0
@@ -141,7 +141,7 @@ class CrawlReader:
 
 
 class _Tally:
-    """Counts what was done about failures, page by page."""
+    """Counts the reactions to failures, page by page."""
 
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
@@ -165,7 +165,7 @@ class _Tally:
             self._pages.append(tried)
 
     def report(self, page_count: int) -> StrategyReport:
-        """Return all that was added."""
+        """Return the report of all added pages."""
         kinds = [
             StrategyFacts(
                 failure_class=kind[0],
@@ -186,14 +186,14 @@ class _Tally:
 
 
 def _next(attempt: Mapping[str, object]) -> str:
-    """Return the actor or step that came next; none did if the page was given up."""
+    """Return the next actor or step; there was none if the page failed."""
     if attempt.get("action") == "give_up":
         return ""
     return str(attempt.get("next") or attempt.get("actor") or "")
 
 
 def _told(attempt: Mapping[str, object]) -> str:
-    """Return a try in words: ``fetch: timeout``."""
+    """Return a try as text: ``fetch: timeout``."""
     return f"{attempt.get('actor', '')}: {attempt.get('failure_class') or 'ok'}"
 
 

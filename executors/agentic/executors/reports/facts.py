@@ -1,4 +1,4 @@
-"""What a report tells: plain data, gathered once and then only drawn."""
+"""The facts of a report: plain data, gathered once and then only drawn."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from agentic.executors.reports.changes import ChangeReport
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """Which execution it was.
+    """Identifies the execution.
 
     Attributes:
         execution_id: The execution.
         agent: Name of its agent.
-        platform: Of the agent.
-        project: Of the agent.
+        platform: The agent's platform.
+        project: The agent's project.
         pipeline: Name of the pipeline, if the agent is one.
-        description: Of the pipeline.
-        digest: Hash of the pipeline as it is now.
-        version: Under which it is stored in the project, if it is.
-        is_changed: Whether the agent was changed since, so that what is shown of it is not what was run.
-        status: How the execution stands.
-        error: What went wrong.
-        reason: Why its results are partial, or a failure.
-        attempts: How often it was begun, or went on after an end.
-        workers: Who worked on it.
-        superstep_count: Of the run.
-        event_count: Of the run.
-        created_at: When it was asked for.
-        started_at: When it was begun.
+        description: Description of the pipeline.
+        digest: Hash of the current pipeline.
+        version: Its version in the project, if stored.
+        is_changed: Whether the agent has changed since, so that the shown agent differs from the run.
+        status: Status of the execution.
+        error: The error, if any.
+        reason: Why its results are partial or failed.
+        attempts: How often it started, or continued after an end.
+        workers: The workers that worked on it.
+        superstep_count: Supersteps of the run.
+        event_count: Events of the run.
+        created_at: When it was requested.
+        started_at: When it started.
         finished_at: When it ended.
-        made_at: When this was looked at.
+        made_at: When the report was made.
     """
 
     execution_id: str
@@ -59,7 +59,7 @@ class Header:
 
     @property
     def seconds(self) -> float | None:
-        """How long it took, up to now if it goes on; None before it began."""
+        """Its duration, up to now if it is active; None before it began."""
         if self.started_at is None:
             return None
         return ((self.finished_at or self.made_at) - self.started_at).total_seconds()
@@ -67,7 +67,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageCounts:
-    """Pages of a crawl: known, fetched, given up; ``excluded`` are those given up as the site wants it."""
+    """Pages of a crawl: known, fetched, failed; the site's own rules forbid the ``excluded`` ones."""
 
     known: int = 0
     done: int = 0
@@ -76,7 +76,7 @@ class PageCounts:
 
     @property
     def left(self) -> int:
-        """Known, and neither fetched nor given up."""
+        """Known, and neither fetched nor failed."""
         return self.known - self.done - self.failed
 
 
@@ -85,11 +85,11 @@ class Timeline:
     """When pages were fetched.
 
     Attributes:
-        began: Of the first interval.
+        began: Start of the first interval.
         step_s: Length of each interval.
         counts: Pages in each interval.
-        of: Pages fetched in all; a row that a later execution gave again has that one's time.
-        ways: How they were fetched -> pages, where that is known.
+        of: Pages fetched in all; a row that a later execution updated has the later time.
+        ways: How they were fetched -> pages, where known.
     """
 
     began: datetime
@@ -100,13 +100,13 @@ class Timeline:
 
     @property
     def total(self) -> int:
-        """Pages whose time is known."""
+        """Pages with a known time."""
         return sum(self.counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureExample:
-    """Something that failed, and what was said."""
+    """A failure and its message."""
 
     subject: str
     message: str
@@ -138,7 +138,7 @@ class HostFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyFacts:
-    """What was done about failures of one class: for how many pages, and how many were had in the end."""
+    """The reaction to failures of one class: for how many pages, and how many of them were fetched."""
 
     failure_class: str
     action: str
@@ -149,7 +149,7 @@ class StrategyFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriedPage:
-    """A page that took more than one try: each try in words, and whether it was had in the end."""
+    """A page that took more than one try: each try as text, and whether it was fetched in the end."""
 
     url: str
     tries: tuple[str, ...]
@@ -158,14 +158,14 @@ class TriedPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyReport:
-    """What was done about failures.
+    """The reactions to failures.
 
     Attributes:
         page_count: Pages that took more than one try.
-        looked_at: Of these, as many as this is about.
-        recovered: Of those, the ones that were had in the end.
-        kinds: What was done, the most frequent first.
-        pages: The first few.
+        looked_at: How many of these are analysed here.
+        recovered: How many of the analysed were fetched in the end.
+        kinds: Kinds of reactions, the most frequent first.
+        pages: The first few pages.
     """
 
     page_count: int = 0
@@ -185,7 +185,7 @@ class StepFacts:
         total_s: Seconds in all of them.
         longest_s: Seconds of the longest.
         histogram: How many took less than each of :data:`STEP_BOUNDS_S`, and longer than the one before; the
-            last is of those that took longer than all.
+            last counts all longer ones.
     """
 
     name: str
@@ -200,7 +200,7 @@ STEP_BOUNDS_S = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSample:
-    """A few rows of a table, and how many the execution gave."""
+    """A few rows of a table, and the execution's total."""
 
     name: str
     columns: tuple[str, ...]
@@ -210,7 +210,7 @@ class TableSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetterFacts:
-    """Something that was given up and kept to be looked at."""
+    """A failed part of the work, kept for review."""
 
     step: str
     item: str
@@ -220,24 +220,24 @@ class LetterFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """All that a report tells.
+    """All facts of a report.
 
     Attributes:
-        header: Which execution it was.
-        rows: What became of rows -> how many: inserted, updated, unchanged, rejected.
-        pages: Of its crawl, if it has one.
+        header: Identifies the execution.
+        rows: Outcome -> number of rows: inserted, updated, unchanged, rejected.
+        pages: Pages of its crawl, if it has one.
         timeline: When pages were fetched.
         failures: The most frequent class first.
         hosts: The busiest first.
         host_count: How many hosts there are in all.
-        strategies: What was done about failures.
-        steps: The longest in all first.
-        tables: Samples of the rows it gave.
-        letters: The first things given up and kept.
+        strategies: The reactions to failures.
+        steps: The longest total time first.
+        tables: Samples of its rows.
+        letters: The first dead letters.
         letter_count: How many there are in all.
-        warnings: What was wrong with parts of the results.
-        changes: Against the crawl before, if there is one.
-        graph: The pipeline as SVG, with the run on it where that can be had.
+        warnings: Faults in parts of the results.
+        changes: Changes since the crawl before, if there is one.
+        graph: The pipeline as SVG, with the run on it where available.
     """
 
     header: Header

@@ -1,4 +1,4 @@
-"""Gathers what a report tells, from one state of the database."""
+"""Gathers the facts of a report from one state of the database."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ LISTED_CHANGES = 30
 
 
 def gather_report(database: Database, execution: ExecutionModel, agent: AgentModel) -> RunReport:
-    """Return what there is to tell of an execution, ended or not; secrets of its agent are masked.
+    """Return the report of an execution, ended or not; secrets of its agent are masked.
 
     Args:
-        database: Has it.
+        database: Holds it.
         execution: The execution.
-        agent: That it is of.
+        agent: Its agent.
 
     Raises:
         DuplicateNameError: Two plugins claim its platform.
@@ -124,12 +124,12 @@ class _Gathering:
         return None if digest is None else self.session.scalar(query)
 
     def _is_changed(self) -> bool:
-        """Whether the agent is configured otherwise than when the execution was begun."""
+        """Whether the agent's config has changed since the execution began."""
         run = self.session.get(RunModel, (self.execution.project_id, self.execution.id))
         return run is not None and run.workflow != flow_name(self.agent)
 
     def _failures(self, crawl: CrawlReader) -> list[FailureFacts]:
-        """Return the failures of pages, and those of other steps as the result counts them."""
+        """Return the failures of pages, and of other steps, as counted in the result."""
         of_pages = crawl.failures()
         known = {facts.failure_class for facts in of_pages}
         others = [facts for facts in self._result_failures() if facts.failure_class not in known]
@@ -190,10 +190,10 @@ class _Gathering:
 
 
 def _pipeline(agent: AgentModel) -> PipelineSpec | None:
-    """Return the pipeline of an agent as it is configured now, if it is one and can be used.
+    """Return the pipeline of an agent with its current config, if it is one and can be used.
 
     Raises:
-        DuplicateNameError: Two plugins claim its platform, so that nobody knows its tables.
+        DuplicateNameError: Two plugins claim its platform, so that its tables are ambiguous.
     """
     if not get_registry().platforms.is_taken(agent.agent_platform):
         return None

@@ -1,4 +1,4 @@
-"""HTML made of small functions. Text is escaped unless a function here made it, so that none is forgotten."""
+"""Builds HTML with small functions. All text is escaped, unless a function here made it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 from urllib.parse import urlsplit
 
-# What no document may hold, and what turns text around so that it reads as something else.
+# Characters that are illegal in documents, or reverse the direction of text to disguise it.
 _UNFIT = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]"
 )
@@ -17,18 +17,18 @@ NBSP = "\u00a0"
 
 
 class Html(str):
-    """Text that is markup already."""
+    """Text that is already markup."""
 
     __slots__ = ()
 
 
 def element(tag: str, /, *parts: str, **attributes: str | float | None) -> Html:
-    """Return an element. Parts that are no :class:`Html` are escaped, as are all attributes.
+    """Return an element. Parts that are not :class:`Html` are escaped, and all attributes.
 
     Args:
         tag: Its name.
-        parts: What is in it.
-        attributes: ``class_`` and ``for_`` lose their underscore, others become hyphens; None is left out.
+        parts: Its content.
+        attributes: ``class_`` and ``for_`` lose their underscore, others become hyphens; None is omitted.
     """
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escaped(str(value))}"'
@@ -41,17 +41,17 @@ def element(tag: str, /, *parts: str, **attributes: str | float | None) -> Html:
 
 
 def joined(parts: Iterable[str], between: str = "") -> Html:
-    """Return parts in a row; those that are no :class:`Html` are escaped."""
+    """Return parts in a row; parts that are not :class:`Html` are escaped."""
     return Html(escaped(between).join(part if isinstance(part, Html) else escaped(part) for part in parts))
 
 
 def escaped(text: str) -> str:
-    """Return text as it may stand in a document and its attributes; what none may hold is replaced."""
+    """Return text escaped for a document and its attributes; illegal characters are replaced."""
     return escape(_UNFIT.sub("\ufffd", text), quote=True)
 
 
 def link(url: str) -> Html:
-    """Return an address to be followed; one of another kind than http is text only."""
+    """Return an address as a link; an address that is not http is only text."""
     try:
         is_web = urlsplit(url).scheme in {"http", "https"}
     except ValueError:

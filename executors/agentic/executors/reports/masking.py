@@ -1,4 +1,4 @@
-"""Keeps secrets out of reports: known ones, and parts of addresses that look like some."""
+"""Keeps secrets out of reports: known ones, and parts of addresses that look like secrets."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _ADDRESS = re.compile(r"https?://[^\s'\"<>]+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Says how texts and addresses may be shown."""
+    """Masks texts and addresses for display."""
 
     redactor: Redactor
 
     @classmethod
     def of(cls, agent: AgentModel) -> Shown:
-        """Return one that knows the secrets in the config of an agent."""
+        """Return a mask for the secrets in the config of an agent."""
         return cls(Redactor.of_agent(agent))
 
     def text(self, text: str) -> str:
@@ -45,7 +45,7 @@ class Shown:
 
 
 def masked_changes(changes: ChangeReport, shown: Shown) -> ChangeReport:
-    """Return changes with the addresses as they may be shown."""
+    """Return changes with masked addresses."""
     pages = {
         change: tuple(ChangedPage(url=shown.text(page.url), reason=page.reason) for page in found)
         for change, found in changes.pages.items()
@@ -54,9 +54,9 @@ def masked_changes(changes: ChangeReport, shown: Shown) -> ChangeReport:
 
 
 def masked_url(url: str) -> str:
-    """Return an address without user name and password, and with the values of telling parameters masked.
+    """Return an address without user name and password, and with the values of sensitive parameters masked.
 
-    An address whose parts cannot be told is cut off before its query.
+    An address that cannot be parsed is cut off before its query.
     """
     try:
         parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else: no network, no script, no font."""
+"""A report as one self-contained HTML page: no network, no script, no font."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def render(report: RunReport) -> str:
 
 
 def sections(report: RunReport) -> Iterator[Section]:
-    """Yield the sections that have something to tell."""
+    """Yield the sections that have content."""
     if report.timeline is not None and report.timeline.total > 1:
         yield timeline_section(report.timeline)
     yield from _trouble(report)

@@ -1,4 +1,4 @@
-"""What the sections of a report are made of: cards, tables, bars, lists."""
+"""The parts of a report's sections: cards, tables, bars, lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CELL_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a whole, as it is drawn: what it is, how many, and its colour."""
+    """A drawn part of a whole: its name, number and colour."""
 
     name: str
     count: float
@@ -22,7 +22,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of a report; one without content is left out."""
+    """A section of a report; without content it is omitted."""
 
     anchor: str
     title: str
@@ -58,7 +58,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: Ite
 
     Args:
         columns: Headings.
-        rows: The cells of each row; those that are no markup are escaped.
+        rows: The cells of each row; cells that are not markup are escaped.
         numeric: Columns of numbers.
     """
     right = {column for column in columns if column in set(numeric)}
@@ -78,7 +78,7 @@ def _cell(cell: str, *, is_number: bool) -> Html:
 
 
 def track(parts: Sequence[Part], whole: float | None = None) -> Html:
-    """Return a bar of parts beside each other; with ``whole`` it is as long as their share of that."""
+    """Return a bar of parts side by side; with ``whole`` its length is their share of that."""
     total = sum(part.count for part in parts) if whole is None else whole
     pieces = [
         element(
@@ -94,7 +94,7 @@ def track(parts: Sequence[Part], whole: float | None = None) -> Html:
 
 
 def big_bar(parts: Sequence[Part]) -> Html:
-    """Return a bar with what its colours stand for."""
+    """Return a bar with a legend of its colours."""
     total = sum(part.count for part in parts)
     legend = [
         element(
@@ -109,7 +109,7 @@ def big_bar(parts: Sequence[Part]) -> Html:
 
 
 def folded(summary: str, *parts: str, is_open: bool = False) -> Html:
-    """Return something that is shown when asked for."""
+    """Return content that is folded behind its summary."""
     return element("details", element("summary", summary), *parts, open="" if is_open else None)
 
 
@@ -119,17 +119,17 @@ def bullets(items: Iterable[str]) -> Html:
 
 
 def word(name: str) -> Html:
-    """Return a name that programs use."""
+    """Return a technical name."""
     return element("span", name, class_="mono word")
 
 
 def shortened(text: str, most: int = CELL_CHARS) -> str:
-    """Return text, its end left out if it is long."""
+    """Return text, cut off if it is long."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def and_more(shown: int, total: int) -> Html:
-    """Return a word about what is left out, if something is."""
+    """Return a note about omitted items, if there are any."""
     if total <= shown:
         return joined([])
     return element("p", f"… and {total - shown:,} more", class_="said")

@@ -1,4 +1,4 @@
-"""The pipeline of an agent as a picture, with a run on it where the ledger still tells of it."""
+"""The pipeline of an agent as a picture, with a run on it while the ledger has its events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agentic.mappers import ExecutionModel
 from agentic.mappers.runs.reading import LedgerReader
 
 MOST_EVENTS = 5_000
-"""Events of a drawn run; a longer one is not read."""
+"""Maximum events of a drawn run; a longer one is not read."""
 
 
 def picture(session: Session, spec: PipelineSpec, execution: ExecutionModel, runs: Sequence[str]) -> str:
@@ -29,8 +29,8 @@ def picture(session: Session, spec: PipelineSpec, execution: ExecutionModel, run
 
     Args:
         session: To read with.
-        spec: The pipeline; "" is returned for one that does not fit the installed actors.
-        execution: That ran it.
+        spec: The pipeline; for one that does not match the installed actors this returns "".
+        execution: The execution that ran it.
         runs: Its run and its child runs.
     """
     try:
@@ -39,7 +39,7 @@ def picture(session: Session, spec: PipelineSpec, execution: ExecutionModel, run
         return ""
     try:
         return to_svg(graph, run=_view(session, execution, runs))
-    except GraphError:  # events were removed, or are of another pipeline
+    except GraphError:  # events were removed, or belong to another pipeline
         return to_svg(graph)
 
 
@@ -54,7 +54,7 @@ def _view(session: Session, execution: ExecutionModel, runs: Sequence[str]) -> R
 
 
 def _events(reader: LedgerReader, execution: ExecutionModel, runs: Iterable[str]) -> Iterator[WorkflowEvent]:
-    """Yield the events of the graph that did the work, as if it had been run by itself."""
+    """Yield the events of the graph that did the work, as if it had run alone."""
     for run in runs:
         for batch in reader.events(RunId(run), after=0, limit=MOST_EVENTS):
             for event in read_batch(batch):

@@ -17,7 +17,7 @@ SPARK_WIDTH, SPARK_HEIGHT = 132.0, 26.0
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Maps seconds and values to places of a plot."""
+    """Maps seconds and values to positions in a plot."""
 
     span_s: float
     ticks: Sequence[float]
@@ -29,7 +29,7 @@ class _Frame:
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / self.ticks[-1]
 
     def lines(self) -> Html:
-        """Return the lines behind the plot, with what they stand for."""
+        """Return the lines behind the plot, with their labels."""
         across = [
             element(
                 "line", x1=LEFT, x2=WIDTH - RIGHT, y1=_at(self.y(tick)), y2=_at(self.y(tick)), class_="grid"
@@ -48,7 +48,7 @@ class _Frame:
 
 
 def cumulative_plot(timeline: Timeline) -> Html:
-    """Return how many pages there were at each moment: a line that climbs."""
+    """Return the number of pages at each moment, as a rising line."""
     sums = [0, *accumulate(timeline.counts)]
     frame = _Frame(timeline.step_s * len(timeline.counts), nice_ticks(sums[-1]))
     points = [f"{_at(frame.x(n * timeline.step_s))} {_at(frame.y(total))}" for n, total in enumerate(sums)]
@@ -65,7 +65,7 @@ def cumulative_plot(timeline: Timeline) -> Html:
 
 
 def rate_plot(timeline: Timeline) -> Html:
-    """Return pages a second in each interval: a bar for each."""
+    """Return pages per second in each interval, as bars."""
     rates = [count / timeline.step_s for count in timeline.counts]
     frame = _Frame(timeline.step_s * len(rates), nice_ticks(max(rates, default=0)))
     gap = 1.5 if len(rates) > 1 else 0.0
@@ -122,7 +122,7 @@ def spark(classes: Sequence[int]) -> Html:
 
 
 def class_labels() -> list[str]:
-    """Return what the classes of a histogram of durations are called."""
+    """Return the labels of the classes in a histogram of durations."""
     starts = ["under " + duration(STEP_BOUNDS_S[0])]
     between = [f"{duration(a)} to {duration(b)}" for a, b in pairwise(STEP_BOUNDS_S)]
     return [*starts, *between, f"{duration(STEP_BOUNDS_S[-1])} or more"]

@@ -1,4 +1,4 @@
-"""Numbers and times as people read them, and where the lines of a plot are drawn."""
+"""Readable numbers and times, and the positions of a plot's lines."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def duration(seconds: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number with thousands apart, and decimals only where they tell something."""
+    """Return a number with separated thousands, and decimals only where they matter."""
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:,.1f}" if abs(value) >= 1 else f"{value:.2g}"
 
 
 def share(part: float, whole: float) -> str:
-    """Return a part in per cent: ``0 %`` for nothing, ``<0.1 %`` for hardly anything."""
+    """Return a part in percent: ``0 %`` for nothing, ``<0.1 %`` for almost nothing."""
     if not part or not whole:
         return "0 %"
     per_cent = 100 * part / whole
@@ -67,11 +67,11 @@ def share(part: float, whole: float) -> str:
 
 
 def counted(count: int, word: str) -> str:
-    """Return how many: ``1 page``, ``1,250 pages``."""
+    """Return a count with its noun: ``1 page``, ``1,250 pages``."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def median(values: Sequence[float]) -> float:
-    """Return the middle one of sorted values, or of those that are not; 0 of none."""
+    """Return the median of values, sorted or not; 0 without values."""
     ordered = sorted(values)
     return ordered[len(ordered) // 2] if ordered else 0.0

@@ -1,4 +1,4 @@
-"""Sections about a crawl: when, what failed, what was done about it, where."""
+"""Sections about a crawl: times, failures, reactions to them, hosts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ACTIONS = {
 
 
 def timeline_section(timeline: Timeline) -> Section:
-    """Tell when pages were fetched."""
+    """Show when pages were fetched."""
     rates = [count / timeline.step_s for count in timeline.counts]
     about = f"{counted(timeline.total, 'page')} in intervals of {duration(timeline.step_s)}"
     if timeline.total < timeline.of:
@@ -73,7 +73,7 @@ def _figure(name: str, aside: str, plot: Html) -> Html:
 
 
 def failures_section(failures: Sequence[FailureFacts]) -> Section:
-    """Tell what failed, and what was said."""
+    """Show the failures and their messages."""
     total, most = sum(one.count for one in failures), max(one.count for one in failures)
     columns = ("class", "count", "share", " ", "first examples")
     rows = [
@@ -99,7 +99,7 @@ def _example(example: FailureExample) -> Html:
 
 
 def strategies_section(strategies: StrategyReport) -> Section:
-    """Tell what was done about failures."""
+    """Show the reactions to failures."""
     columns = ("after", "action", "pages", "recovered", " ")
     rows = [_strategy_row(kind) for kind in strategies.kinds]
     about = f"{counted(strategies.page_count, 'page')} took more than one attempt"
@@ -134,7 +134,7 @@ def _tries(page: TriedPage) -> Html:
 
 
 def letters_section(letters: Sequence[LetterFacts], total: int) -> Section:
-    """Tell what was given up and kept."""
+    """Show the dead letters."""
     rows = [(one.step, shortened(one.item), word(one.failure_class), one.message) for one in letters]
     content = joined([table(("step", "item", "class", "message"), rows), and_more(len(rows), total)])
     about = f"{counted(total, 'item')} failed for good and kept."
@@ -142,7 +142,7 @@ def letters_section(letters: Sequence[LetterFacts], total: int) -> Section:
 
 
 def hosts_section(hosts: Sequence[HostFacts], total: int) -> Section:
-    """Tell which hosts the pages are on."""
+    """Show the hosts of the pages."""
     most = max(host.known for host in hosts)
     columns = ("host", "fetched", "failed", "left", " ")
     rows = [

@@ -1,4 +1,4 @@
-"""Sections about what came of it: changes, rows, samples of them."""
+"""Sections about the results: changes, rows, samples of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CHANGES = {
 
 
 def changes_section(changes: ChangeReport) -> Section:
-    """Tell what has changed since the crawl before."""
+    """Show the changes since the previous crawl."""
     bar = big_bar(
         [Part(str(change), changes.counts.get(change, 0), colour) for change, colour in _CHANGES.items()]
     )
@@ -62,7 +62,7 @@ def _changed(url: str, reason: str) -> Html:
 
 
 def rows_section(counts: Mapping[str, int], tables: Sequence[TableSample]) -> Section:
-    """Tell what was stored, with some of it."""
+    """Show the stored rows, with samples."""
     parts = [Part(name, counts.get(name, 0), colour) for name, colour in _ROWS.items()]
     bar = [big_bar(parts)] if sum(part.count for part in parts) else []
     shown = [joined([element("h3", _heading(main)), _sample(main)]) for main in tables[-1:]]

@@ -1,4 +1,4 @@
-"""Sections about the run as a whole: what it was, its figures, its steps."""
+"""Sections about the whole run: its identity, figures and steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PILLS = {"succeeded": "ok", "partial": "warn", "failed": "bad", "cancelled": "w
 
 
 def head(report: RunReport) -> Html:
-    """Tell which execution it was, and how it went."""
+    """Show which execution it was, and its outcome."""
     header = report.header
     place = f"Run report · {header.platform} · project {header.project}"
     pill = element("span", header.status, class_=f"pill {_PILLS.get(header.status, 'busy')}")
@@ -73,7 +73,7 @@ def _listed(names: Sequence[str], most: int) -> str:
 
 
 def tiles(report: RunReport) -> Html:
-    """Tell the figures that matter."""
+    """Show the key figures."""
     return element("div", *_tiles(report), class_="tiles")
 
 
@@ -129,7 +129,7 @@ def graph_section(graph: str, *, is_changed: bool) -> Section:
 
 
 def steps_section(steps: Sequence[StepFacts]) -> Section:
-    """Tell where the time went."""
+    """Show where the time was spent."""
     most = max(step.total_s for step in steps) or 1.0
     columns = ("step", "times", "in all", " ", "mean", "longest", "durations")
     rows = [

@@ -1,4 +1,4 @@
-"""When an execution did what: pages by the rows they left, steps by the ledger."""
+"""Times of an execution's work: pages from their rows, steps from the ledger."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _RUNS = 500
 
 
 class TimeText(FunctionElement[str]):
-    """A time in UTC as text, cut off after so many characters, as SQL: ``2026-11-22 20:46:22.6`` has 21.
+    """A time in UTC as text, cut off after some characters, as SQL: ``2026-11-22 20:46:22.6`` has 21.
 
-    To group by it takes a tenth of the time that reading every moment does.
+    Grouping by it takes a tenth of the time of reading every moment.
     """
 
     type = String()
@@ -71,12 +71,12 @@ def _text(element: TimeText, compiler: SQLCompiler, **kw: object) -> str:
 def page_timeline(
     session: Session, platform: Platform, execution: ExecutionModel, done: int
 ) -> Timeline | None:
-    """Return when the pages of a crawl were fetched; None where no row tells.
+    """Return when the pages of a crawl were fetched; None if no row has the time.
 
     Args:
-        session: To read with.
-        platform: Of the execution: its first table with a column ``fetched_at`` is that of the pages.
-        execution: That fetched them.
+        session: The session to read with.
+        platform: The execution's platform: its first table with a column ``fetched_at`` has the pages.
+        execution: The execution that fetched them.
         done: How many it fetched.
     """
     model = _page_model(platform)
@@ -109,13 +109,13 @@ def page_timeline(
 
 
 def nice_step(span_s: float) -> float:
-    """Return an interval that people count in, of which at most :data:`INTERVALS` fill ``span_s`` seconds."""
+    """Return a round interval; at most :data:`INTERVALS` of it fill ``span_s`` seconds."""
     fitting = (step for step in _STEPS_S if span_s / step < INTERVALS)
     return next(fitting, max(_DAY_S, -(-span_s // (INTERVALS * _DAY_S)) * _DAY_S))
 
 
 def run_ids(session: Session, execution: ExecutionModel) -> list[str]:
-    """Return the run of an execution and its child runs, not more than :data:`_RUNS`."""
+    """Return the run of an execution and its child runs, at most :data:`_RUNS`."""
     is_child = is_within(RunModel.run_id, execution.id)
     query = select(RunModel.run_id).where(
         RunModel.project_id == execution.project_id, (RunModel.run_id == execution.id) | is_child
@@ -124,7 +124,7 @@ def run_ids(session: Session, execution: ExecutionModel) -> list[str]:
 
 
 def workers(session: Session, execution: ExecutionModel, runs: Sequence[str]) -> list[str]:
-    """Return who worked on runs, the busiest first."""
+    """Return the workers of runs, the busiest first."""
     query = (
         select(ActivationModel.worker)
         .where(*_activations(execution, runs), ActivationModel.worker.is_not(None))
@@ -135,9 +135,9 @@ def workers(session: Session, execution: ExecutionModel, runs: Sequence[str]) ->
 
 
 def step_times(session: Session, execution: ExecutionModel, runs: Sequence[str]) -> list[StepFacts]:
-    """Return how long the steps of runs took, the longest in all first.
+    """Return how long the steps of runs took, the longest total first.
 
-    Where child runs did the work, the steps are theirs: an execution's own run only waits for them.
+    Where child runs did the work, the steps are from them: an execution's own run only waits for them.
     """
     runs = [run for run in runs if run != execution.id] or runs
     took = ActivationModel.finished_at - ActivationModel.started_at
@@ -172,7 +172,7 @@ def step_times(session: Session, execution: ExecutionModel, runs: Sequence[str])
 
 
 def histogram(below: Sequence[int], count: int) -> tuple[int, ...]:
-    """Return how many are in each class, from how many are below the end of each but the last."""
+    """Return the count of each class, from the cumulative counts below all class ends except the last."""
     ends = [0, *below, count]
     return tuple(end - start for start, end in pairwise(ends))
 
@@ -183,7 +183,7 @@ def _moment(text: str) -> datetime:
 
 
 def _place(since: timedelta, step_s: float) -> int:
-    # A tenth of a second is no binary fraction: three of them are a bit less than 0.3.
+    # A tenth of a second is not a binary fraction: three of them are slightly less than 0.3.
     return int(since.total_seconds() / step_s + 1e-6)
 
 
