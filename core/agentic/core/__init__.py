@@ -1,4 +1,4 @@
-"""The engine and everything a plugin needs of it."""
+"""The engine, with all that a plugin needs."""
 
 from __future__ import annotations
 
@@ -98,5 +98,5 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Every command and every TAB imports this package; the engine would take 0.2 s more.
+    # Every command and every TAB imports this package; the engine would add 0.2 s.
     return loaded(__name__, _HOMES, name)

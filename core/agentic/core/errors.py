@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree.
+"""All errors, as one tree.
 
 AgenticError
   SettingsError     a setting or a stored configuration cannot be used (ValueError)
@@ -13,7 +13,7 @@ AgenticError
   DurableError      UnknownWorkflowError, CrashedError, RunFailedError, ...               executors.durable
   ExecutionError    BrokerUnavailableError, ...                                           executors.errors
 
-A message says what happened, with which value, and what to do next; the facts are attributes.
+A message contains the event, the value, and the next step for the user; the facts are attributes.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class AgenticError(Exception):
     """Root of every error this project raises on purpose.
 
     Errors cross process borders (a worker pool pickles them), so they are rebuilt from their message and
-    attributes instead of by calling ``__init__``, whose arguments are facts and not the message.
+    attributes, without ``__init__``, whose arguments are facts and not the message.
 
-    ``exit_code`` is what the command line ends with: 1 refused or failed, 3 a server cannot be reached
-    (2 is bad usage, as everywhere).
+    ``exit_code`` is the exit code of the command line: 1 refused or failed, 3 a server cannot be reached
+    (2 is wrong usage, as usual).
     """
 
     exit_code: ClassVar[int] = 1
@@ -42,34 +42,34 @@ class AgenticError(Exception):
 
 
 def text_of(error: BaseException) -> str:
-    """Return what an error says; never raises, whatever the class of the error does.
+    """Return the message of an error; never raises, even if the error's class does.
 
-    A foreign ``__str__`` may raise, quote a whole document, or return what no file and no database takes:
-    lone surrogates and NUL are written as escapes here.
+    A foreign ``__str__`` may raise, quote a whole document, or return text that no file and no database
+    accepts: lone surrogates and NUL are written as escapes here.
     """
     return storable(raw_text_of(error))
 
 
 def raw_text_of(error: BaseException) -> str:
-    """Return what an error says as it says it, which may be no text that can be stored; never raises."""
+    """Return the unchanged message of an error, which may not be storable; never raises."""
     try:
         return str(error)
-    except BaseException as exc:  # also SystemExit: to write an error down ends nothing
+    except BaseException as exc:  # also SystemExit: recording an error ends nothing
         return f"(no text: its __str__ raised {storable(type(exc).__name__)})"
 
 
 def name_of(error: BaseException) -> str:
-    """Return the name of an error's class, fit to be stored."""
+    """Return the name of an error's class, safe to store."""
     return storable(type(error).__name__)
 
 
 def line_of(error: BaseException) -> str:
-    """Return the class of an error and what it says."""
+    """Return the class and message of an error."""
     return f"{name_of(error)}: {text_of(error)}".removesuffix(": ")
 
 
 def storable(text: str) -> str:
-    """Return text that can be encoded, stored by any database, and is not too long."""
+    """Return text that any encoding and database accepts, and that is not too long."""
     if len(text) > MAX_TEXT_CHARS:
         text = f"{text[:MAX_TEXT_CHARS]}... ({len(text)} characters)"
     if text.isascii() and "\0" not in text:
@@ -85,19 +85,19 @@ def _rebuild(cls: type[AgenticError], args: tuple[object, ...], facts: dict[str,
 
 
 class StoreUnavailableError(AgenticError):
-    """Where runs and rows are stored cannot be used for the moment; what met this is tried again."""
+    """The store of runs and rows is temporarily unavailable; the operation is retried."""
 
 
 class SettingsError(AgenticError, ValueError):
-    """A setting cannot be used as it is."""
+    """A setting is invalid."""
 
 
 class PluginError(AgenticError):
-    """Something about plugins."""
+    """Base class of plugin errors."""
 
 
 class UnknownPlatformError(PluginError, LookupError):
-    """No plugin brings a platform of that name."""
+    """No plugin provides a platform of that name."""
 
     def __init__(self, platform: str, known: Sequence[str]) -> None:
         super().__init__(
@@ -109,7 +109,7 @@ class UnknownPlatformError(PluginError, LookupError):
 
 
 class DuplicateNameError(PluginError, ValueError):
-    """Two plugins claim one name."""
+    """Two plugins use the same name."""
 
     def __init__(self, kind: str, name: str, first: str, second: str) -> None:
         super().__init__(
@@ -122,7 +122,7 @@ class DuplicateNameError(PluginError, ValueError):
 
 
 class BrokenActorError(PluginError, ValueError):
-    """A plugin brings an actor that cannot be loaded."""
+    """A plugin provides an actor that cannot be loaded."""
 
     def __init__(self, actor: str, plugin: str, reason: str) -> None:
         super().__init__(

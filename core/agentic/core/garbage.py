@@ -1,4 +1,4 @@
-"""How often Python looks for garbage that refers to itself, in processes that work for long."""
+"""Fewer collections of cyclic garbage, for long-running processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NEW_OBJECTS = 10_000
 
 
 def collect_seldom() -> None:
-    """Look for garbage less often, in the whole process, and never again at what it has loaded by now."""
+    """Collect garbage less often, in the whole process, and skip all objects that exist now."""
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
-    gc.collect()  # what is garbage by now would be kept for good
+    gc.collect()  # otherwise, present garbage would stay for ever
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Packages whose names are loaded when they are asked for."""
+"""Loads public names of packages at their first use."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from importlib import import_module
 
 
 def loaded(package: str, homes: Mapping[str, str], name: str) -> object:
-    """Return a public name of a package, for its ``__getattr__``, which is asked for it once.
+    """Return a public name of a package, for its ``__getattr__``, which is called once per name.
 
     Args:
         package: Its full name.
-        homes: The module of each public name, within the package; beside it, with a dot before.
-            No module in the package may have a public name: when it is loaded, it takes the name's place.
-        name: What is asked for.
+        homes: The module of each public name: in the package, or beside it with a leading dot.
+            No module in the package may have the name of a public name: loading it would replace the name.
+        name: The requested name.
 
     Raises:
-        AttributeError: It is no public name.
+        AttributeError: It is not a public name.
     """
     if name not in homes:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")

@@ -16,15 +16,15 @@ from agentic.core.terminal import harmless
 
 
 def configure_logging(level: str = "warning", log_format: str = "console") -> None:
-    """Set structlog up for this process; called once by each entrance (CLI, worker).
+    """Set up structlog for this process; called once by each entry point (CLI, worker).
 
     Args:
-        level: Lowest level written: debug, info, warning, error or critical.
+        level: Lowest written level: debug, info, warning, error or critical.
         log_format: ``console`` for people, ``json`` for collectors.
     """
     renderer: Processor
     if log_format == "json":
-        renderer = structlog.processors.JSONRenderer()  # in ASCII, so control characters are written out
+        renderer = structlog.processors.JSONRenderer()  # in ASCII, so control characters are escaped
     else:
         renderer = structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(),
@@ -38,7 +38,7 @@ def configure_logging(level: str = "warning", log_format: str = "console") -> No
             structlog.processors.StackInfoRenderer(),
             structlog.processors.format_exc_info if log_format == "json" else _harmless_values,
             renderer,
-            cast(Processor, _without_secrets),  # takes what the renderer gives
+            cast(Processor, _without_secrets),  # takes the renderer's output
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(file=cast(TextIO, _StandardError())),
@@ -47,14 +47,14 @@ def configure_logging(level: str = "warning", log_format: str = "console") -> No
 
 
 def mask_handlers(logger: logging.Logger) -> None:
-    """Have what other libraries log by the handlers of ``logger`` masked, too."""
+    """Mask secrets in all logs of the handlers of ``logger``, also from other libraries."""
     for handler in logger.handlers:
         if not isinstance(handler.formatter, _Masking):
             handler.setFormatter(_Masking(handler.formatter or logging.Formatter()))
 
 
 class _Masking(logging.Formatter):
-    """Formats as another formatter does, but masks known secrets and writes control characters out."""
+    """Formats like another formatter, but masks known secrets and escapes control characters."""
 
     def __init__(self, inner: logging.Formatter) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class _Masking(logging.Formatter):
 
 
 def _harmless_values(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """Write out what a terminal would obey, before the renderer adds its colours."""
+    """Escape control characters for a terminal, before the renderer adds its colours."""
     for key, value in event.items():
         if isinstance(value, str):
             event[key] = harmless(value)
@@ -78,18 +78,18 @@ def _harmless_values(_logger: object, _method: str, event: EventDict) -> EventDi
 
 def _harmless_traceback(stream: TextIO, exc_info: ExcInfo) -> None:
     text = StringIO()
-    # What Rich makes of a traceback shows all local variables, and so any secret.
+    # Rich's tracebacks show all local variables, and so any secret.
     structlog.dev.plain_traceback(text, exc_info)
     stream.write(harmless(text.getvalue()))
 
 
 def _without_secrets(_logger: object, _method: str, line: str) -> str:
-    """Mask the secrets that this process has read, in whatever way the renderer has written them."""
+    """Mask the secrets that this process has read, in any form of the renderer."""
     return mask_known(line)
 
 
 class _StandardError:
-    """Standard error as it is at each moment: a progress bar or a test puts something else in its place."""
+    """The current standard error: a progress bar or a test may replace it."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)

@@ -1,4 +1,4 @@
-"""Secrets found in texts, in whatever way a program has written them down, and masked."""
+"""Finds secrets in texts, in any form that programs write, and masks them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from agentic.core.linear import LinearPattern
 from agentic.core.types import JSONValue
 
 MASK = "**********"
-# Shorter values are no secrets, and masking each "no" or "1" would make a message unreadable.
+# Shorter values are not secrets, and masking each "no" or "1" would make a message unreadable.
 MIN_SECRET_CHARS = 4
 # Base64 of fewer characters would be found by chance.
 MIN_BASE64_CHARS = 8
-# What is taken for a secret by its name alone has to be longer: "token: none" is none.
+# A secret recognized only by its name must be longer: "token: none" has none.
 MIN_GUESSED_CHARS = 6
 MAX_KNOWN = 1_000
 
@@ -43,17 +43,17 @@ _SCHEME = LinearPattern(r"(?:bearer|basic|token|apikey)\s+(\S.*)", ignore_case=T
 
 @dataclass(frozen=True, slots=True)
 class Masker:
-    """Masks secrets wherever they turn up, also as JSON, ``repr``, HTML, URLs and base64 have them."""
+    """Masks secrets everywhere, also in the forms of JSON, ``repr``, HTML, URLs and base64."""
 
     secrets: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, secrets: Iterable[str]) -> Masker:
-        """Return one for those that are long enough to be secrets, the longest first."""
+        """Return a masker for the texts that are long enough to be secrets, the longest first."""
         return cls(tuple(sorted({one for one in secrets if len(one) >= MIN_SECRET_CHARS}, key=_order)))
 
     def joined(self, secrets: Iterable[str]) -> Masker:
-        """Return one that knows these, too."""
+        """Return a masker that knows these, too."""
         return Masker.of((*self.secrets, *secrets))
 
     def text(self, text: str, mask: str = MASK) -> str:
@@ -77,7 +77,7 @@ class Masker:
 
 
 def parts_of(secret: str) -> Iterator[str]:
-    """Yield a secret, and what in it is one by itself: the password of a URL, telling fields of JSON."""
+    """Yield a secret, and the secrets inside it: the password of a URL, secret fields of JSON."""
     yield secret
     yield from passwords_in(secret)
     if secret.lstrip().startswith(("{", "[")):
@@ -89,12 +89,12 @@ def parts_of(secret: str) -> Iterator[str]:
 
 @lru_cache(maxsize=2 * MAX_KNOWN)
 def _parts(secret: str) -> tuple[str, ...]:
-    """Do as :func:`parts_of`; a token is read again for each request that it goes with."""
+    """Like :func:`parts_of`, but cached: a token is read again for each of its requests."""
     return tuple(parts_of(secret))
 
 
 def passwords_in(text: str) -> Iterator[str]:
-    """Yield the passwords of the URLs in a text, as they stand there and decoded."""
+    """Yield the passwords of the URLs in a text, as written and decoded."""
     for found in _USER_INFO.finditer(text):
         if "${" not in found[1]:
             yield found[1]
@@ -102,9 +102,9 @@ def passwords_in(text: str) -> Iterator[str]:
 
 
 def telling_params(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and value, as they stand there, of the parameters of URLs in a text that are secrets.
+    """Yield name and value, as written, of the secret parameters of URLs in a text.
 
-    Those have a telling name, or one that is short for it (``key``, ``sig``) and a value that looks drawn.
+    They have a secret name, or a short form of one (``key``, ``sig``) and a random-looking value.
     """
     if "=" not in text or "?" not in text:
         return
@@ -116,10 +116,10 @@ def telling_params(text: str) -> Iterator[tuple[str, str]]:
 
 
 def guessed_secrets(value: JSONValue, name: str = "") -> Iterator[str]:
-    """Yield the texts in JSON data that are secrets to all appearance.
+    """Yield the texts in JSON data that look like secrets.
 
-    Those are the values of telling names (``api_key``, ``password``, ``Authorization``), also as parameters
-    of URLs, and the passwords of URLs. References to stored secrets (``${secrets.NAME}``) are none.
+    These are the values of secret names (``api_key``, ``password``, ``Authorization``), also as parameters of
+    URLs, and the passwords of URLs. References to stored secrets (``${secrets.NAME}``) are not secrets.
     """
     match value:
         case str():
@@ -139,21 +139,21 @@ def guessed_secrets(value: JSONValue, name: str = "") -> Iterator[str]:
 
 
 def told(value: JSONValue) -> JSONValue:
-    """Return JSON data to be shown: what in it is a secret to all appearance is masked."""
+    """Return JSON data for display: values that look like secrets are masked."""
     return Masker.of(part for secret in guessed_secrets(value) for part in parts_of(secret)).data(value)
 
 
 @lru_cache(maxsize=512)
 def is_telling(name: str) -> bool:
-    """Whether what is called so is a secret to all appearance."""
+    """Whether a value with this name looks like a secret."""
     return _TELLING.search(name) is not None and _NOT_TELLING.search(name) is None
 
 
 class KnownSecrets:
-    """Secrets that were read; of too many, those that were read longest ago are forgotten.
+    """Secrets that were read; above the limit, the oldest ones are forgotten.
 
     Args:
-        limit: So many are kept.
+        limit: How many are kept.
 
     Attributes:
         masker: Masks them.
@@ -166,7 +166,7 @@ class KnownSecrets:
         self.masker = Masker()
 
     def add(self, secrets: Iterable[str]) -> None:
-        """Learn secrets, those in URLs and JSON among them too."""
+        """Add secrets, and also the ones in their URLs and JSON."""
         parts = dict.fromkeys(part for secret in secrets for part in _parts(secret))
         with self._lock:
             is_new = not parts.keys() <= self._order.keys()
@@ -185,11 +185,10 @@ _learner: ContextVar[KnownSecrets | None] = ContextVar("agentic_learner", defaul
 
 
 def remember_secrets(*secrets: str) -> None:
-    """Have secrets masked from now on wherever this process writes down what went wrong or what it does.
+    """Mask secrets from now on in all records of this process.
 
-    That is in logs, in errors and warnings as they are stored, in events, audit and dead letters. What reads
-    a secret or is given a token says so here, at once; the secret stores of this project, the fetcher and the
-    settings do.
+    These are logs, stored errors and warnings, events, audit and dead letters. Code that reads a secret or
+    gets a token must call this at once; the secret stores of this project, the fetcher and the settings do.
     """
     _known.add(secrets)
     if (learner := _learner.get()) is not None:
@@ -197,25 +196,25 @@ def remember_secrets(*secrets: str) -> None:
 
 
 def remember_passing(*secrets: str) -> None:
-    """Do as :func:`remember_secrets` with what comes and goes, as cookies do: it pushes out no other kind."""
+    """Like :func:`remember_secrets`, for short-lived secrets such as cookies: they replace no other kind."""
     _passing.add(secrets)
     if (learner := _learner.get()) is not None:
         learner.add(secrets)
 
 
 def remember_filled(*secrets: str) -> None:
-    """Have :func:`has_secret` know what a step of a pipeline was filled with; the step masks its messages."""
+    """Make secrets of a pipeline step known to :func:`has_secret`; the step masks its own messages."""
     _filled.add(secrets)
 
 
 def has_secret(text: str) -> bool:
-    """Tell whether a secret that this process has read is in ``text``, in whatever form."""
+    """Whether ``text`` contains a secret that this process has read, in any form."""
     return mask_known(text) != text or _filled.masker.text(text) != text
 
 
 @contextmanager
 def learning(learner: KnownSecrets | None) -> Iterator[None]:
-    """Have ``learner`` told of the secrets that are remembered within the ``with``, too."""
+    """Add the secrets that are remembered within the ``with`` to ``learner``, too."""
     token = _learner.set(learner)
     try:
         yield
@@ -229,7 +228,7 @@ def mask_known(text: str) -> str:
 
 
 def masked_data(data: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
-    """Return JSON data without the secrets that this process has read; its keys are left as they are."""
+    """Return JSON data without the secrets that this process has read; its keys stay unchanged."""
     return {name: _passing.masker.data(_known.masker.data(value)) for name, value in data.items()}
 
 
@@ -239,8 +238,8 @@ class _Finder:
 
     Attributes:
         secret: The secret.
-        marker: What every form but base64 has in it, to be looked for first, as that is fast.
-        encoded: What stays the same of it in base64, wherever it begins.
+        marker: Text in every form except base64; searched first, because that is fast.
+        encoded: Its base64 digits that are the same for every start position.
     """
 
     secret: str = field(repr=False)
@@ -265,13 +264,13 @@ def _finder(secret: str) -> _Finder:
 
 @lru_cache(maxsize=2 * MAX_KNOWN)
 def _pattern(secret: str) -> LinearPattern:
-    """Return all its forms but base64. To compile it takes milliseconds, and most are never found."""
+    """Return all its forms except base64. Compiling takes milliseconds, and most are never found."""
     return LinearPattern("".join(map(_forms, secret)))
 
 
 @lru_cache(maxsize=512)
 def _forms(character: str) -> str:
-    """Return a pattern of one character, as it is and as encoders write it."""
+    """Return a pattern of one character, unchanged and as encoders write it."""
     if _PLAIN.fullmatch(character):
         return character
     percent = quote(character, safe="") if not _is_lone(character) else character
@@ -287,14 +286,14 @@ def _forms(character: str) -> str:
     if character == " ":
         forms += ["+", "%2B"]
     own = r"\\+" if character == "\\" else rf"\\*{re.escape(character)}"
-    # The longest first: of what was encoded twice, to mask the inner form would leave the end of the outer.
+    # The longest first: in doubly encoded text, masking the inner form would leave the end of the outer one.
     told = sorted(forms, key=len, reverse=True)
     escaped = [_escaped(form) for form in told if form.strip("\\") not in ("", character)]
     return f"(?:{'|'.join(dict.fromkeys([*escaped, own]))})"
 
 
 def _escaped(form: str) -> str:
-    """Return a pattern of a form, whose backslashes may have been doubled again and again."""
+    """Return a pattern of a form, whose backslashes may have been doubled repeatedly."""
     parts = (re.escape(part) for part in form.lstrip("\\").split("\\"))
     return rf"\\*(?i:{(chr(92) * 2 + '+').join(parts)})"
 
@@ -308,7 +307,7 @@ def _in_base64(secret: str) -> Iterator[str]:
     for start in range(3):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             whole = encode(b"-" * start + raw).decode()
-            # The first and last digits share bits with what stands before and behind.
+            # The first and last digits share bits with the text before and after.
             yield whole[(start * 8 + 5) // 6 : ((start + len(raw)) * 8) // 6]
 
 

@@ -1,7 +1,7 @@
-"""Folders and files that only their owner reads, whatever the umask says.
+"""Folders and files that only their owner can read, with any umask.
 
-A home holds passwords, cookies and pages behind a login. What this project makes in it has the mode 0700 or
-0600; what an older version made wider is narrowed by its owner at the next use.
+A home contains passwords, cookies and pages behind a login. New folders and files in it have mode 0700 or
+0600; wider modes of older versions are narrowed by the owner at the next use.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _IN_A_HOME = frozenset(
 
 
 def make_private_folder(path: Path, *, below: Path | None = None) -> None:
-    """Make a folder that only its owner enters, with the folders it is in that are missing.
+    """Create a folder that only its owner can enter, with missing parents.
 
     Args:
-        path: The folder. One that was there is narrowed if it holds only what this project makes in a home.
-        below: A folder of ours: it and all folders from it down to ``path`` are private, old ones too.
+        path: The folder. An existing one is narrowed if it has only files that this project creates.
+        below: Our own folder: it and all folders from it down to ``path`` are private, old ones too.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
     for folder in (*reversed(path.parents), path):
         folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
@@ -43,12 +43,12 @@ def make_private_folder(path: Path, *, below: Path | None = None) -> None:
 
 
 def open_private(path: str | Path, flags: int) -> int:
-    """Open a file as ``open(..., opener=open_private)`` wants it: what is made is the owner's alone."""
+    """Open a file, for ``open(..., opener=open_private)``: new files are only for their owner."""
     return os.open(path, flags, FILE_MODE)
 
 
 def write_private(path: Path, text: str) -> None:
-    """Put ``text`` in place of what is at ``path``, which only its owner can read from the first byte on."""
+    """Replace the file at ``path`` by ``text``; only its owner can read it, from the first byte on."""
     draft = path.with_name(f"{path.name}.draft")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "w") as file:
@@ -57,13 +57,13 @@ def write_private(path: Path, text: str) -> None:
 
 
 def secure_sqlite(path: Path) -> None:
-    """Make a SQLite file that is missing, and narrow one of ours with the files beside it.
+    """Create a missing SQLite file, or narrow our own existing one with the files beside it.
 
-    SQLite gives its log and its index the mode of the file. An existing file is never opened here: to close
-    it would end the locks that this process holds on it.
+    SQLite gives its log and its index the mode of the file. An existing file is never opened here: closing
+    it would release the locks of this process.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -78,7 +78,7 @@ def secure_sqlite(path: Path) -> None:
 
 
 def narrow(path: Path, mode: int) -> None:
-    """Take away what ``mode`` does not allow, where the file is there and belongs to this user."""
+    """Remove permissions outside ``mode``, if the file exists and belongs to this user."""
     with suppress(OSError):
         found = path.stat()
         if found.st_mode & ~mode & 0o777 and found.st_uid == os.geteuid():
@@ -86,7 +86,7 @@ def narrow(path: Path, mode: int) -> None:
 
 
 def is_wide(path: Path) -> bool:
-    """Whether others than the owner may do anything with what is at ``path``; False if nothing is there."""
+    """Whether other users than the owner have access to ``path``; False if it does not exist."""
     try:
         return bool(path.stat().st_mode & _OTHERS)
     except OSError:
@@ -94,7 +94,7 @@ def is_wide(path: Path) -> bool:
 
 
 def wide_paths(home: Path) -> Iterator[Path]:
-    """Yield what others may reach of a home: the home first; what is in a closed folder is not looked at."""
+    """Yield the paths of a home that other users can access, the home first; closed folders are skipped."""
     if not is_wide(home):
         return
     yield home
@@ -111,7 +111,7 @@ def _between(top: Path, path: Path) -> Iterator[Path]:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds something, and nothing but what this project makes in a home."""
+    """Whether a folder is not empty, and has only files that this project creates in a home."""
     try:
         names = {entry.name for entry in os.scandir(folder)}
         is_shared = folder.stat().st_mode & stat.S_ISVTX

@@ -1,4 +1,4 @@
-"""Small immutable classes that are made many times in every superstep, and for every page of a crawl."""
+"""Small immutable classes with many instances in every superstep, and for every page of a crawl."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def record(cls: ClassT, /) -> ClassT: ...
 def record(*, kw_only: bool) -> Callable[[ClassT], ClassT]: ...
 @dataclass_transform(frozen_default=True)
 def record(cls: ClassT | None = None, /, *, kw_only: bool = False) -> ClassT | Callable[[ClassT], ClassT]:
-    """Make a slotted dataclass that type checkers hold to be frozen.
+    """Make a slotted dataclass that type checkers treat as frozen.
 
-    A dataclass frozen at run time sets each field through ``object.__setattr__``, which makes it three times
-    as slow to create: with some ten records a superstep that was a fifth of the engine's cost.
+    A dataclass frozen at run time sets each field through ``object.__setattr__``, and its creation takes
+    three times as long: with about ten records per superstep that was a fifth of the engine's cost.
     """
-    # Hashable, as a frozen dataclass is, so that records can be defaults of fields.
+    # Hashable like a frozen dataclass, so that records can be defaults of fields.
     made = dataclass(slots=True, unsafe_hash=True, kw_only=kw_only)
     return made if cls is None else made(cls)  # type: ignore[return-value]  # slots make a new class
 
 
 def unchecked(model: type[ModelT], values: dict[str, object], given: set[str]) -> ModelT:
-    """Make a model of values that fit: ``model_construct`` and ``model_copy`` take three times as long.
+    """Create a model of valid values: ``model_construct`` and ``model_copy`` take three times as long.
 
     Args:
         model: Without private attributes and extra fields.
-        values: All of its fields by name, as validation would leave them; the model keeps the dict.
-        given: Names of the fields that are not left to their defaults; models may share one set.
+        values: All of its fields by name, as after validation; the model keeps the dict.
+        given: Names of the fields that were set explicitly; models may share one set.
     """
     made = model.__new__(model)
     object.__setattr__(made, "__dict__", values)

@@ -1,7 +1,7 @@
 """Names of secrets: one pattern, and one way to compare them.
 
-A name is checked and looked up in the same form. Every character is ASCII, because letters of other alphabets
-change with the way they are compared: U+017F stays itself in lower case and becomes ``S`` in upper case.
+A name is checked and looked up in the same form. Every character is ASCII, because other letters depend on
+the way they are compared: U+017F stays itself in lower case and becomes ``S`` in upper case.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAME = re.compile(SECRET_NAME)
 
 
 def secret_name_fault(name: str) -> str:
-    """Return why no secret can have that name, "" if one can."""
+    """Return why this is not a valid name of a secret; "" if it is valid."""
     if _NAME.fullmatch(name) is None:
         return "use up to 100 letters from a to z, digits, - and _, without a leading digit"
     if variable_of(name) == KEYS_VARIABLE:
@@ -31,26 +31,26 @@ def secret_name_fault(name: str) -> str:
 
 
 def folded_name(name: str) -> str:
-    """Return the form in which names are compared: names that differ in case only are one."""
+    """Return the form for comparisons of names: names that differ only in case are equal."""
     return name.lower()
 
 
 def variable_of(name: str) -> str:
-    """Return the environment variable of a secret where there is a single project."""
+    """Return the environment variable of a secret if there is a single project."""
     return f"{VARIABLE}{name.upper().replace('-', '_')}"
 
 
 def project_variable(project: str, name: str) -> str:
     """Return the environment variable of one project's secret: ``AGENTIC_SECRET_<PROJECT>__<NAME>``.
 
-    Names of projects are not as strict as those of secrets: two of them may give one variable, as ``a-b`` and
-    ``a.b`` do. See :func:`projects_of`.
+    Names of projects are less strict than names of secrets: two of them may have the same variable, such as
+    ``a-b`` and ``a.b``. See :func:`projects_of`.
     """
     return f"{_prefix_of(project)}{variable_of(name).removeprefix(VARIABLE)}"
 
 
 def projects_of(variable: str, projects: Iterable[str]) -> list[str]:
-    """Return those of ``projects`` that a variable may be meant for; of several, none may read it."""
+    """Return the ``projects`` that a variable may be for; if there are several, none may read it."""
     return [project for project in projects if _names_secret_of(variable, project)]
 
 
@@ -60,6 +60,6 @@ def _names_secret_of(variable: str, project: str) -> bool:
 
 
 def _prefix_of(project: str) -> str:
-    # Letters of other alphabets change with their case in ways nobody expects: U+017F would become S.
+    # Letters of other alphabets change with their case in unexpected ways: U+017F would become S.
     folded = "".join(char.upper() if char.isascii() and char.isalnum() else "_" for char in project)
     return f"{VARIABLE}{folded}__"

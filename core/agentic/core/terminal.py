@@ -1,24 +1,24 @@
-"""Text from outside on a terminal: without what a terminal would obey.
+"""Makes text from outside safe for a terminal.
 
-A page, a message or the name of a task may hold escape sequences, which change titles, colours, or what is on
-the screen already.
+A page, a message or the name of a task may contain escape sequences, which change titles, colours, or
+existing text on the screen.
 """
 
 from __future__ import annotations
 
 import re
 
-# C0 but tab and line feed; DEL; C1, whose U+009B begins a sequence by itself; and what turns lines around.
+# C0 except tab and line feed; DEL; C1, where U+009B starts a sequence by itself; and text direction marks.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def harmless(text: str) -> str:
-    """Return ``text`` with control characters written out, as ``\\x1b``; tabs and line feeds stay."""
+    """Return ``text`` with escaped control characters, such as ``\\x1b``; tabs and line feeds stay."""
     return _OBEYED.sub(_written_out, text)
 
 
 def harmless_json(text: str) -> str:
-    """Return JSON with the control characters escaped that JSON itself allows in strings."""
+    """Return JSON and escape the control characters that JSON itself allows in strings."""
     return _OBEYED.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 

@@ -19,12 +19,12 @@ _MAX_IDLE = 32
 
 
 async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call in a thread and return what it returns.
+    """Call in a thread and return the result.
 
-    A thread cannot be stopped: when cancelled meanwhile, wait for its end, so that nobody is told of an end
-    while a transaction is still being written.
+    A thread cannot be stopped: when cancelled meanwhile, wait for its end, so that no end is reported while
+    a transaction is still being written.
     """
-    # As asyncio.to_thread, but without a task around the future.
+    # Like asyncio.to_thread, but without a task around the future.
     loop = asyncio.get_running_loop()
     bound = partial(copy_context().run, call, *args, **kwargs)
     work: asyncio.Future[T] = loop.run_in_executor(None, _quiet, bound)
@@ -36,10 +36,10 @@ async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
 
 
 async def in_spare_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call foreign code in a thread and return what it returns; when cancelled, leave the thread behind.
+    """Call foreign code in a thread and return its result; when cancelled, abandon the thread.
 
-    Code that never returns keeps its thread for ever. So there are as many as are needed, apart from those of
-    :func:`in_thread`, and none keeps its process alive.
+    Code that never returns keeps its thread for ever. So the number of these threads is unlimited, they are
+    separate from :func:`in_thread`, and none keeps its process alive.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
@@ -51,13 +51,13 @@ def _quiet(call: Callable[[], T]) -> T:
     try:
         return call()
     except (StopIteration, GeneratorExit) as exc:
-        # No future takes a StopIteration: who awaits it would wait for ever (seen with Python 3.11).
+        # A future rejects StopIteration: its awaiter would wait for ever (seen with Python 3.11).
         # The other one would close the coroutines that await it.
         raise RuntimeError(f"the function raised {type(exc).__name__}") from exc
 
 
 class _Call:
-    """A call, and where its answer goes."""
+    """A call, and the receiver of its answer."""
 
     def __init__(
         self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop, answer: asyncio.Future[Any]
@@ -67,14 +67,14 @@ class _Call:
         self._answer = answer
 
     def do(self) -> Callable[[], None]:
-        """Call; return what gives the answer to the loop."""
+        """Call; return a function that passes the answer to the loop."""
         try:
             return partial(self._settle, self._answer.set_result, _quiet(self._call))
-        except BaseException as exc:  # whoever awaits it gets it, and the thread stays
+        except BaseException as exc:  # its awaiter gets it, and the thread stays
             return partial(self._settle, self._answer.set_exception, exc)
 
     def answer(self, give: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
+        with suppress(RuntimeError):  # the loop is closed: no task waits
             self._loop.call_soon_threadsafe(give)
 
     def _settle(self, settle: Callable[[Any], None], value: object) -> None:
@@ -83,7 +83,7 @@ class _Call:
 
 
 class _SpareThreads:
-    """Daemon threads: one that is idle is used again, and a new one is made when all are busy."""
+    """Daemon threads: idle ones are reused, and a new one is created when all are busy."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -106,14 +106,14 @@ class _SpareThreads:
                 if is_needed := len(self._idle) < _MAX_IDLE:
                     self._idle.append(queue)
             call.answer(give)
-            del call, give  # what they hold must not live until the next call
+            del call, give  # their objects must not live until the next call
 
 
 _spare = _SpareThreads()
 
 
 def _begin_anew() -> None:
-    """Forget the threads of the process that this one was forked from."""
+    """Forget the threads of the parent process after a fork."""
     global _spare  # noqa: PLW0603 - one for each process
     _spare = _SpareThreads()
 

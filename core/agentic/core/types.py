@@ -1,4 +1,4 @@
-"""The words signatures are made of."""
+"""Common types for signatures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:
 
     class _AsPydanticDoes:
-        """Has pydantic check a JSON value as its own ``JsonValue``, whose module is slow to import."""
+        """Makes pydantic check a JSON value like its own ``JsonValue``, whose module is slow to import."""
 
         @classmethod
         def __get_pydantic_core_schema__(cls, _: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -42,12 +42,12 @@ ExecutionId = NewType("ExecutionId", str)
 
 
 EXCLUDED_CLASSES = frozenset({"robots_denied"})
-"""Failure classes of pages that a site wants left out: a crawl skips them, and they have not failed."""
+"""Failure classes of pages that a site excludes: a crawl skips them, and they do not count as failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SaveCounts:
-    """What saving rows did to the tables, in rows."""
+    """The effect of a save on the tables, in rows."""
 
     inserted: int = 0
     updated: int = 0

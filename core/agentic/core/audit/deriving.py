@@ -24,7 +24,7 @@ def decisions_of(events: Iterable[WorkflowEvent]) -> list[Decision]:
 def decided_by(events: Iterable[WorkflowEvent]) -> tuple[float | None, str | None]:
     """Return the time of the newest event that reports a decision, and the kinds of all such events.
 
-    The kinds are words of a text, each once. None when there is no such event.
+    The kinds are words of a text, each once. None without such events.
     """
     telling = [event for event in events if event.kind in DECIDING and _tells(event)]
     if not telling:

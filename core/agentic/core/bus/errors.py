@@ -42,7 +42,7 @@ class BusAccessError(BusError, PermissionError):
 
 
 class NatsNotConfiguredError(BusError):
-    """Events of other processes are requested, but there is no server that keeps them."""
+    """Events of other processes are requested, but no server keeps them."""
 
     exit_code: ClassVar[int] = 3
 
@@ -108,7 +108,7 @@ class KeyConflictError(BusError, RuntimeError):
 
 
 class NobodyListensError(BusError, LookupError):
-    """A request was sent, but there is no listener to answer it."""
+    """A request was sent, but it has no listener."""
 
     def __init__(self, subject: str) -> None:
         super().__init__(f"no subscriber on {subject!r}; start the service that answers, and ask again")

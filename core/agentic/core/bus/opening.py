@@ -46,7 +46,7 @@ class Buses:
 
 @asynccontextmanager
 async def open_buses(settings: Settings) -> AsyncGenerator[Buses, None]:
-    """Open the buses of ``settings``: on a NATS server, or in memory when there is none.
+    """Open the buses of ``settings``: on a NATS server, or in memory without one.
 
     It connects only at the first use, so this never fails.
     """

@@ -99,8 +99,8 @@ class Bus(EventBus, Protocol):
         Args:
             subject: Must not be in a stream: a stream would answer instead of the listeners.
             payload: Any bytes.
-            reply: Subject for answers, as from :meth:`inbox`; it also receives the notice that there are no
-                listeners.
+            reply: Subject for answers, as from :meth:`inbox`; it also receives the notice that the message
+                has no listeners.
 
         Raises:
             MessageTooLargeError: It is larger than the bus accepts.

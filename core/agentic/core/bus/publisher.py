@@ -112,7 +112,7 @@ class EventPublisher:
                 self._has_moved.set()
 
     async def _fill_batch(self) -> bool:
-        """Wait until there is an event to store; False when closing and there is none."""
+        """Wait for an event to store; False when closing without one."""
         while not self._batch:
             self._take()
             if not self._batch and self._closing.is_set():

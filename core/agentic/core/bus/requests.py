@@ -18,7 +18,7 @@ async def request(bus: Bus, subject: str, payload: bytes, *, timeout_s: float = 
         timeout_s: Seconds to wait for an answer.
 
     Raises:
-        NobodyListensError: There is no listener to answer.
+        NobodyListensError: The subject has no listener.
         NoAnswerError: No answer came in time.
         BusUnavailableError: The server cannot be used.
         MessageTooLargeError: The message is larger than the bus accepts.

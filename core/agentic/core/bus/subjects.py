@@ -76,7 +76,7 @@ def token(*parts: str) -> str:
     """Return ``parts`` as one word that is legal in subjects and keys; :func:`parse_token` reads it back.
 
     Raises:
-        ValueError: There is no part, or only an empty one: a subject has no empty words.
+        ValueError: No part, or only an empty one: a subject has no empty words.
     """
     word = "/".join(_escaped(part) for part in parts)
     if not word:

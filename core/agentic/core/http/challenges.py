@@ -51,7 +51,7 @@ UNSEEN = re.compile(rb"<(script|style|head|noscript)\b.*?(?:</\1|\Z)|<[^<>]*>", 
 
 
 def challenge_in(response: HttpResponse) -> str:
-    """Return the obstacle before the page: ``"challenge"``, ``"captcha"``, or ``""`` if there is none."""
+    """Return the obstacle before the page: ``"challenge"``, ``"captcha"``, or ``""`` for no obstacle."""
     for name, words in HEADERS.items():
         if name in response.headers and (word := words.get(response.headers[name].strip().lower())):
             return word

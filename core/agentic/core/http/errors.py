@@ -67,7 +67,7 @@ class FetchError(HttpError):
     Attributes:
         url: The requested URL, without user name, password and query (these may be secret).
         failure_class: A word of :class:`FailureClass`, or ``http_404`` and the like.
-        status: HTTP status of the last answer; None when there was none.
+        status: HTTP status of the last answer; None without an answer.
         retry_after_s: Seconds after which a retry makes sense, if known.
         detail: One more word, if there is one. For ``rate_limited`` the source of the limit (``host``,
             ``account``, ``resource`` for one part of the host, ``rate`` for the policy's own, or ``budget``

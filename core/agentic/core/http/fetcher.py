@@ -107,8 +107,8 @@ class Fetcher:
             An answer with a status below 400.
 
         Raises:
-            FetchError: There is none; ``failure_class`` says why. Nothing is retried here: the error policy
-                of the caller does that.
+            FetchError: It failed; ``failure_class`` says why. Nothing is retried here: the error policy of
+                the caller does that.
         """
         asked = HttpRequest(url=request) if isinstance(request, str) else request
         response = await self._follow(asked, self._obeyed if asked.obey_robots else None)

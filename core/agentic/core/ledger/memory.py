@@ -67,7 +67,7 @@ class _Transaction(MemoryRuns, MemoryActivations, MemoryStates, MemoryDecisions)
         return self._rows.journal.part()
 
     def apply(self, functions: Sequence[OnCommit]) -> None:
-        """Refuse to call functions, because there is no session.
+        """Refuse to call functions: a ledger in memory has no session.
 
         Raises:
             NoDatabaseError: There is a function.

@@ -237,7 +237,7 @@ class RunStates(Protocol):
         """Return a run's newest checkpoint.
 
         Raises:
-            CheckpointNotFoundError: There is no such run.
+            CheckpointNotFoundError: The run does not exist.
         """
         ...
 
@@ -245,7 +245,7 @@ class RunStates(Protocol):
         """Return the changes from a run's checkpoint of ``revision`` to its newest one.
 
         Raises:
-            CheckpointNotFoundError: There is no such run, or older checkpoints were removed.
+            CheckpointNotFoundError: The run does not exist, or older checkpoints were removed.
         """
         ...
 

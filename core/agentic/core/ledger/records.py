@@ -140,7 +140,7 @@ class NewRun:
 
     Attributes:
         step: Its first step, of revision 1.
-        workflow: Name by which any worker finds the workflow.
+        workflow: Name of the workflow, known to every worker.
         idempotency_key: A second run with the same key is not accepted; None for no key.
         priority: 0 to 9; higher goes first.
         max_parallel: How many of its activations may run at a time; None for no limit.
@@ -166,7 +166,7 @@ class RunRow:
 
     Attributes:
         run_id: The run.
-        workflow: Name by which any worker finds the workflow.
+        workflow: Name of the workflow, known to every worker.
         status: Its status.
         superstep: The superstep that is due, or runs.
         revision: Revision of its newest checkpoint.

@@ -36,7 +36,7 @@ class LastMessage:
 
 
 async def read_last(client: Client, stream: str, subject: str) -> LastMessage | None:
-    """Return the newest message of a subject, None if there is none.
+    """Return the newest message of a subject, None if it has none.
 
     Raises:
         nats.errors.Error: The server does not answer, or refuses.

@@ -61,8 +61,8 @@ class NatsLink:
         """Return a connected client, with the stream in place if one is needed.
 
         Raises:
-            BusUnavailableError: There is no usable connection now. During a reconnect this is raised at
-                once: the client would take messages, but not report their result.
+            BusUnavailableError: The connection is not usable now. During a reconnect this is raised at
+                once: the client would accept messages, but not report their result.
         """
         async with self._connecting:
             if self._is_closing:

@@ -47,7 +47,7 @@ class Pushes:
         self._silent_count = 0
 
     async def next(self) -> Pushed | None:
-        """Return the next message, or None when there was none for a second.
+        """Return the next message, or None after a second without one.
 
         Raises:
             nats.errors.Error: The connection is closed, a message was dropped in transit, or the stream was

@@ -24,7 +24,7 @@ def read_seed(file: Path) -> str:
     """Return the seed in a file.
 
     Raises:
-        BusAccessError: There is none, or the required package is not installed.
+        BusAccessError: It has none, or the required package is not installed.
     """
     try:
         seed = file.read_text(encoding="ascii").strip()

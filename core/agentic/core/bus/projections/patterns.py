@@ -77,7 +77,7 @@ class KvHistory:
         self._bucket = bucket
 
     async def history(self, executor_id: ExecutorId) -> ExecutorHistory:
-        """Return the history of an executor; empty if there is none.
+        """Return the history of an executor, which may be empty.
 
         Raises:
             BusUnavailableError: The server cannot be used.

@@ -36,7 +36,7 @@ class Place:
         await bucket.put(_POSITION, self.encoded())
 
     async def found(self, bucket: KeyValue) -> Place:
-        """Return the saved position in this stream; its start if there is none."""
+        """Return the saved position in this stream, or its start."""
         return self.kept_in(await bucket.get(_POSITION))
 
     def kept_in(self, entry: KeyEntry | None) -> Place:

@@ -41,7 +41,7 @@ class HttpCache(Protocol):
     """
 
     async def load(self, key: str) -> CachedAnswer | None:
-        """Return the answer of ``key``; None if there is none.
+        """Return the answer of ``key``; None if missing.
 
         Raises:
             CacheUnavailableError: The cache cannot be read.

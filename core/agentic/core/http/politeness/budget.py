@@ -95,7 +95,7 @@ class HostBudget(Protocol):
     """Keeps when each host may be requested again, for all its clients.
 
     Between two turns of a host is the shorter interval of the two clients: a slow client delays another by at
-    most the other's own interval. During a block there is no turn, and of two blocks the one that ends later
+    most the other's own interval. A block allows no turn, and of two blocks the one that ends later
     counts.
     """
 

@@ -46,7 +46,7 @@ class RobotsRules:
     """The robots.txt of one origin.
 
     Attributes:
-        file: The file; None when there is none, so everything is allowed.
+        file: The file; None if missing, so everything is allowed.
         unreadable: Why the file could not be read, so nothing is allowed; otherwise empty.
         expires_at: When to load it again, on the gate's clock.
         size: Characters that were parsed.
@@ -62,7 +62,7 @@ class RobotsRules:
     delays: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
 
     def rules_for(self, user_agent: str) -> AgentRules | None:
-        """Return the rules for one crawler; None if there are none."""
+        """Return the rules for one crawler; None without rules."""
         if self.file is None:
             return None
         if (known := self.rules.get(user_agent)) is None:
@@ -112,7 +112,7 @@ def _crawl_delay_s(parser: Protego, user_agent: str) -> float:
 def rules_of(response: HttpResponse, now: float) -> RobotsRules:
     """Read the answer to ``/robots.txt``.
 
-    4xx means there are no rules; after 429 and 5xx they are unknown, so nothing is allowed for a while.
+    4xx means no rules; after 429 and 5xx they are unknown, so nothing is allowed for a while.
     """
     status = response.status
     if status == 429 or status >= 500:

@@ -272,7 +272,7 @@ class LedgerSettlingContract(UsesLedger):
 
 
 class LedgerLanesContract(UsesLedger):
-    """The order in which activations of one executor run."""
+    """The order of activations of one executor."""
 
     def test_each_waits_for_the_one_before_it(self, ledger: LedgerTransaction) -> None:
         ledger.add_run(new_run(due(4, lanes=1)))

@@ -87,7 +87,7 @@ class LedgerTransactionsContract(UsesLedger):
 
     @pytest.fixture
     def prepared(self, store: LedgerStore) -> LedgerStore:
-        """Return a ledger in which every method has data to write."""
+        """Return a ledger with data to write for every method."""
         in_one(store, _prepare)
         return store
 
