@@ -31,7 +31,7 @@ def secret_name_fault(name: str) -> str:
 
 
 def folded_name(name: str) -> str:
-    """Return the form for comparisons of names: names that differ only in case are equal."""
+    """Return a name in the form for comparisons: names that differ only in case are equal."""
     return name.lower()
 
 

@@ -147,5 +147,5 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Loaded by whoever asks for one of its modules: all of them would delay every command.
+    # Loaded at the first use of a name: loading all modules would delay every command.
     return loaded(__name__, _HOMES, name)

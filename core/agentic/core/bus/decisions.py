@@ -14,7 +14,7 @@ from agentic.core.types import JSONValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedDecision:
-    """A decision as it was read from the bus.
+    """A decision that was read from the bus.
 
     Attributes:
         stream_sequence: Its place in the stream; reading can continue after it.
@@ -38,7 +38,7 @@ def decision_message(decision: Decision, project: str) -> BusMessage:
     return BusMessage(
         subject=f"agentic.audit.{token(project)}.{decision.kind}",
         payload=json.dumps(facts, separators=(",", ":")).encode("ascii"),
-        # A header takes ASCII only. No token holds a colon, so two projects cannot share an id.
+        # Headers allow only ASCII. Tokens hold no colon, so two projects cannot share an id.
         message_id=f"{token(project)}:{quote(decision.id, errors='surrogatepass')}",
     )
 

@@ -15,7 +15,7 @@ from agentic.core.types import JSONValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedEvent:
-    """An event as it was read from the bus.
+    """An event that was read from the bus.
 
     Attributes:
         stream_sequence: Its place in the stream; reading can continue after it.

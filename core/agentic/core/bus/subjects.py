@@ -88,7 +88,7 @@ def parse_token(word: str) -> tuple[str, ...]:
     """Return the parts of a token of :func:`token`.
 
     Raises:
-        ValueError: ``word`` was not made by :func:`token`.
+        ValueError: ``word`` is not from :func:`token`.
     """
     if not _LEGAL.fullmatch(word):
         raise ValueError(f"{word!r} is not a token of this project")

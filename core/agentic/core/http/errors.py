@@ -14,7 +14,7 @@ MAX_SHOWN = 2_048  # characters of a URL in a message
 class FailureClass(StrEnum):
     """The fixed words for why a page was not fetched or could not be used.
 
-    A refused status that means nothing more is ``http_<code>`` besides these.
+    Other refused statuses are ``http_<code>``.
     """
 
     __wire_name__ = "agentic.core.http.errors.FailureClass"
@@ -66,7 +66,7 @@ class FetchError(HttpError):
 
     Attributes:
         url: The requested URL, without user name, password and query (these may be secret).
-        failure_class: A word of :class:`FailureClass`, or ``http_404`` and the like.
+        failure_class: A word of :class:`FailureClass`, or for example ``http_404``.
         status: HTTP status of the last answer; None without an answer.
         retry_after_s: Seconds after which a retry makes sense, if known.
         detail: One more word, if there is one. For ``rate_limited`` the source of the limit (``host``,

@@ -29,7 +29,7 @@ SECRET = re.compile(rf"\$\{{secrets\.({SECRET_NAME})\}}")
 
 
 class CachePolicy(BaseModel):
-    """Which answers are kept: answers with a validator (``ETag``, ``Last-Modified``); by age, all."""
+    """Which answers are kept: with a validator (``ETag``, ``Last-Modified``), or all of them by age."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -294,7 +294,7 @@ class LeaseState(StrEnum):
 
     HELD = "held"
     CANCELLED = "cancelled"  # still held, and the run must be cancelled
-    LOST = "lost"  # this worker no longer holds the activation; its work will not count
+    LOST = "lost"  # this worker lost the activation; its work will not count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,7 +86,7 @@ class _Asked:
         """Yield each match in order."""
         last = (-1, -1)
         for found in self.engine.finditer(self.given):
-            if found.span() != last:  # the engine gives some empty places twice
+            if found.span() != last:  # the engine returns some empty matches twice
                 yield found
             last = found.span()
 

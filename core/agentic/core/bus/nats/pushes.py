@@ -21,7 +21,7 @@ _DOUBTED_AFTER = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pushed:
-    """A message as it was delivered; ``sequence`` is its place in the stream."""
+    """A delivered message; ``sequence`` is its place in the stream."""
 
     sequence: int
     subject: str

@@ -1,7 +1,7 @@
 """The documents in the buckets of live state, computed from events. Pure: documents in, documents out.
 
 ``{run}`` is ``project/run``, ``{node}`` adds the executor's path and ``{edge}`` the edge's name to that, each
-one word as :func:`token` makes it.
+one word from :func:`token`.
 
     workflow.{run}.state              status, workflow, superstep, times, error
     workflow.{run}.superstep          number, counts, when it began and ended

@@ -36,8 +36,8 @@ class CachedAnswer:
 class HttpCache(Protocol):
     """Keeps answers by key; it may forget any of them at any time.
 
-    It does not check access: answers that need a login are not kept, unless a session allows it; then they
-    have a key of their own.
+    It does not check access: answers that need a login are not kept, unless a session allows it; then the
+    session has its own keys.
     """
 
     async def load(self, key: str) -> CachedAnswer | None:

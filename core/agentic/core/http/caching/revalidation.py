@@ -1,4 +1,4 @@
-"""Asks a site whether a kept answer still holds (RFC 9111, with validators only)."""
+"""Asks a site whether a cached answer is still valid (RFC 9111, only with validators)."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class AddressGuard:
     """Refuses addresses that are not public, except for hosts named in ``allowed``.
 
     Args:
-        allowed: ``host`` (any port) or ``host:port`` as they stand in URLs; IPv6 as ``::1`` or ``[::1]:80``.
+        allowed: ``host`` (any port) or ``host:port`` as written in URLs; IPv6 as ``::1`` or ``[::1]:80``.
     """
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:

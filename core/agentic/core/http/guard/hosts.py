@@ -11,7 +11,7 @@ class HostSet:
     """Hosts, compared regardless of case and spelling.
 
     Args:
-        entries: ``host`` (any port) or ``host:port`` as they stand in URLs; IPv6 as ``::1`` or ``[::1]:80``.
+        entries: ``host`` (any port) or ``host:port`` as written in URLs; IPv6 as ``::1`` or ``[::1]:80``.
     """
 
     __slots__ = ("_entries",)

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 LONG_S = 0.1
-"""Shorter waits keep their slot: handing it over would take longer."""
+"""Shorter waits keep their slot: a handover would take longer."""
 
 
 class Slot(Protocol):

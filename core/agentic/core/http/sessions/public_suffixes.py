@@ -26,7 +26,7 @@ def is_public_suffix(domain: str) -> bool:
 def _known() -> PublicSuffixList:
     from publicsuffixlist import PSLFILE, PublicSuffixList  # loaded by the first cookie with a domain
 
-    # The library would encode all of its rules, which takes a quarter of a second.
+    # The library would encode all its rules, which takes a quarter of a second.
     lines = Path(PSLFILE).read_text(encoding="utf-8").splitlines()
     return PublicSuffixList("\n".join(_encoded(lines)), accept_encoded_idn=False)
 

@@ -40,7 +40,7 @@ class Unpacker:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it may end here: nothing came, or the last member is complete."""
+        """Whether it may end here: it is empty, or the last member is complete."""
         return not self._head and (self._member is None or self._member.eof)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
