@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class FeedAgentExecutor(BaseAgentExecutor):
-    """Asks the feeds of a list for what is new; config: :class:`FeedSettings`."""
+    """Polls the feeds of a list for new entries; config: :class:`FeedSettings`."""
 
     @staticmethod
     def clock() -> datetime:
-        """Return the time for which feeds are due."""
+        """Return the time that decides which feeds are due."""
         return utc_now()
 
     def validate(self) -> None:

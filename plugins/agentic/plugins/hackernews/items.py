@@ -124,7 +124,7 @@ class AlgoliaNode(_OfAlgolia):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether nothing is left of what it said."""
+        """Whether all of its text is gone."""
         return self.author is None and not (self.text or self.title)
 
 

@@ -20,7 +20,7 @@ class HackerNewsItemModel(SourceColumns, Base):
         time: When it was created.
         text: HTML; the text of a deleted item is kept.
         descendants: Comments below it, at any depth.
-        parent_id: What a comment answers.
+        parent_id: The item that a comment answers.
         story_id: The story at the top of a comment's tree; only from Algolia.
         deleted: Its author deleted it.
         dead: Moderators or flags removed it from the lists.

@@ -21,7 +21,7 @@ DOUBTS = "doubts"
 
 
 class Search(Executor):
-    """Yields what a search finds, slice by slice."""
+    """Yields the results of a search, slice by slice."""
 
     def __init__(self, algolia: AlgoliaClient, max_wait_s: float) -> None:
         super().__init__("search", retry=ask_again(max_wait_s))

@@ -1,4 +1,4 @@
-"""Reddit: posts, comments and subreddits into tables of their own, by the ways that are left to read it."""
+"""Reddit: posts, comments and subreddits into their own tables, in the remaining ways to read it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @hookimpl
 def agentic_platforms() -> Iterable[Platform]:
-    """Bring the platform ``reddit``."""
+    """Provide the platform ``reddit``."""
     place = "agentic.plugins.reddit"
     return [platform_at(f"{place}.platform:PLATFORM", name="reddit", migrations=f"{place}.migrations")]
 
 
 @hookimpl
 def agentic_workflows() -> Mapping[str, Callable[[], Workflow]]:
-    """Offer the graph that an agent runs, as ``reddit``."""
+    """Provide the graph of an agent, as ``reddit``."""
     from agentic.plugins.reddit.workflow import default_workflow
 
     return {"reddit": default_workflow}

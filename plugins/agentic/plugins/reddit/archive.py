@@ -1,6 +1,6 @@
-"""Reads Arctic Shift, a copy of Reddit that others keep.
+"""Reads Arctic Shift, a third-party copy of Reddit.
 
-https://github.com/ArthurHeitmann/arctic_shift tells of it.
+See https://github.com/ArthurHeitmann/arctic_shift.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class ArchiveReader:
     """Reads targets.
 
     Args:
-        settings: What is read.
-        connect: Where the fetcher comes from.
+        settings: What to read.
+        connect: Returns the fetcher.
         clock: Gives the time, aware.
     """
 
@@ -50,11 +50,11 @@ class ArchiveReader:
         self._api = JsonApi("Arctic Shift", settings.archive_url, connect, HEADERS)
 
     async def read(self, target: Target) -> Found:
-        """Return what there is of a target.
+        """Return the results of a target.
 
         Raises:
             FetchError: An answer did not come.
-            UnexpectedAnswerError: It is something else than the archive's.
+            UnexpectedAnswerError: It is not an answer of the archive.
         """
         match target.what:
             case "tree":
@@ -82,7 +82,7 @@ class ArchiveReader:
             ]
             if not new or not times or len(page) < size:
                 break
-            # Others of the same second may be on the next page; those that are known already do not count.
+            # The next page may have more of the same second; known ones do not count.
             before = {"before": min(times) + 1}
         return tuple(found.values())[: target.limit]
 
@@ -110,7 +110,7 @@ class ArchiveReader:
         return self._read(response)
 
     def _read(self, response: HttpResponse) -> list[Answer]:
-        """Return the list, whether or not there is an object around it."""
+        """Return the list, with or without an object around it."""
         answer = self._api.read(response, _ANSWER)
         if isinstance(answer, list):
             return answer

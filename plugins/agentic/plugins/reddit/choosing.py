@@ -1,4 +1,4 @@
-"""Which settings go together: pure rules."""
+"""Which settings fit together: pure rules."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from agentic.plugins.reddit.settings import RedditSettings
 
 LISTING_LIMIT = 1_000
-"""Reddit returns at most this part of a listing or search."""
+"""Reddit returns at most this number per listing or search."""
 
 FEED_LIMIT = 100
-"""Entries of one feed, which is read as one page."""
+"""Entries of one feed, read as one page."""
 
 MAX_ROWS = 5_000
 """Limit of rows, because a run has one result."""
@@ -31,7 +31,7 @@ TIMED = {"top", "controversial"}
 
 
 def fault_in(settings: RedditSettings) -> str:
-    """Return what is wrong with settings, and what to do about it; "" if nothing is."""
+    """Return the problem with settings, and a solution; "" if there are no problems."""
     checks = (_mode_fault, _login_fault, _place_fault, _order_fault, _archive_fault, _feed_fault, _size_fault)
     return next((fault for check in checks if (fault := check(settings))), "")
 

@@ -1,4 +1,4 @@
-"""Reads targets by the way that an agent names."""
+"""Reads targets in the mode of an agent."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Reader(Protocol):
     """One way to read Reddit."""
 
     async def read(self, target: Target) -> Found:
-        """Return what there is of a target, at most ``limit`` of it.
+        """Return the results of a target, at most ``limit``.
 
         Raises:
             FetchError: An answer did not come.
-            UnexpectedAnswerError: It is something else than was asked for.
+            UnexpectedAnswerError: It is not the expected answer.
         """
         ...
 
@@ -36,10 +36,10 @@ def now_utc() -> datetime:
 
 
 class RedditClient:
-    """Reads targets, and says of what it found how and when it was read.
+    """Reads targets, and adds the mode and time of reading to the results.
 
     Args:
-        mode: The way of ``reader``.
+        mode: The mode of ``reader``.
         reader: Reads.
         clock: Gives the time, aware.
     """
@@ -50,7 +50,7 @@ class RedditClient:
         self._clock = clock
 
     async def read(self, target: Target) -> Found:
-        """Return what there is of a target; see :meth:`Reader.read`."""
+        """Return the results of a target; see :meth:`Reader.read`."""
         found = await self._reader.read(target)
         return found.model_copy(update={"source_mode": self._mode, "read_at": self._clock()})
 
@@ -58,7 +58,7 @@ class RedditClient:
 def api_client(
     settings: RedditSettings, connect: Connect, secrets: Secret, clock: Callable[[], datetime] = now_utc
 ) -> RedditClient:
-    """Return what reads over HTTP: by mode oauth, feed or archive."""
+    """Return the client for reading over HTTP: mode oauth, feed or archive."""
     reader: Reader
     match settings.mode:
         case "feed":
@@ -73,5 +73,5 @@ def api_client(
 def page_client(
     settings: RedditSettings, browser: BrowserFetcher, clock: Callable[[], datetime] = now_utc
 ) -> RedditClient:
-    """Return what reads with a browser."""
+    """Return the client for reading with a browser."""
     return RedditClient(settings.mode, PageReader(settings, browser), clock)

@@ -1,4 +1,4 @@
-"""What ``agentic doctor`` says of the Reddit agents."""
+"""The report of ``agentic doctor`` on the Reddit agents."""
 
 from __future__ import annotations
 

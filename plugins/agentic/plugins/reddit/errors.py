@@ -1,4 +1,4 @@
-"""What can go wrong between us and Reddit, besides the transport."""
+"""Errors of Reddit, besides the transport."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from agentic.core.http import FailureClass, FetchError
 
 
 class RedditError(AgenticError):
-    """Something about Reddit."""
+    """Base of errors about Reddit."""
 
 
 class NotYetError(FetchError):
-    """It is not our turn: others ask the same host, and nothing was sent."""
+    """It is not our turn: others use the same host. Nothing was sent."""
 
     def __init__(self, wait: FetchError) -> None:
         reason = str(wait).partition("): ")[2]
@@ -21,10 +21,10 @@ class NotYetError(FetchError):
 
 
 class CredentialsError(RedditError, ValueError):
-    """There is no token to be had with the credentials that the agent has.
+    """The credentials of the agent do not give a token.
 
     Attributes:
-        grant: How a token was asked for.
+        grant: The requested grant.
     """
 
     is_retriable = False

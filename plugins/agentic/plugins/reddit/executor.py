@@ -38,7 +38,7 @@ class RedditAgentExecutor(ApiAgentExecutor):
         return self.read_config(RedditSettings)
 
     def validate(self) -> None:
-        """Check that the agent can be run by the mode it names.
+        """Check that the agent can run in its mode.
 
         Raises:
             AgentConfigError: The config does not fit, or a library is not installed.
@@ -51,7 +51,7 @@ class RedditAgentExecutor(ApiAgentExecutor):
                 raise self._misconfigured(str(exc)) from None
 
     def account(self) -> str:
-        """Return the client: Reddit counts by it, and without one by address."""
+        """Return the client: Reddit counts by client, or by address without one."""
         return self.settings().account
 
     def verdict(self) -> Verdict:
@@ -59,7 +59,7 @@ class RedditAgentExecutor(ApiAgentExecutor):
         return RedditVerdict()
 
     def create_initial_state(self) -> dict[str, object]:
-        """Return the agent's name and goals, and what it wants to read."""
+        """Return the agent's name and goals, and its query."""
         query = query_of(self.settings(), self._known_ids())
         return {
             "agent_name": self.agent.agent_name,
@@ -84,7 +84,7 @@ class RedditAgentExecutor(ApiAgentExecutor):
         return replace(made, close=close)
 
     def graph(self, http: ProjectHttp) -> AgentWork:
-        """Return the graph; posts, comments and subreddits are stored, ``warnings`` are told."""
+        """Return the graph; posts, comments and subreddits are stored, ``warnings`` reported."""
         settings = self.settings()
         client = self._client(settings, http)
         is_tree = settings.read == "comments" and not settings.ids
@@ -104,7 +104,7 @@ class RedditAgentExecutor(ApiAgentExecutor):
         return api_client(settings, lambda: connect, http.secrets.secret, self.clock)
 
     def _known_ids(self) -> tuple[str, ...]:
-        """Return the stored posts whose scores are to be read, the newest first, and one beyond the limit."""
+        """Return the stored posts whose scores to read, the newest first, and one beyond the limit."""
         days = self.settings().days
         if days is None:
             return ()
@@ -115,7 +115,7 @@ class RedditAgentExecutor(ApiAgentExecutor):
 
 
 def query_of(settings: RedditSettings, known: tuple[str, ...] = ()) -> RedditQuery:
-    """Return what is to be read.
+    """Return the query.
 
     Args:
         settings: The agent's config.

@@ -1,4 +1,4 @@
-"""Reads Reddit's feeds: what they do not say, scores say, stays as it was stored."""
+"""Reads Reddit's feeds: fields that they lack, such as scores, keep their stored values."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from agentic.plugins.reddit.tokens import Secret
 
 
 class FeedReader:
-    """Reads targets, one page of each, and then leaves Reddit alone for ``feed_interval_s``.
+    """Reads targets, one page of each, and then pauses for ``feed_interval_s``.
 
     Args:
-        settings: What is read.
-        connect: Where the fetcher comes from.
-        secrets: Gives a secret by name.
+        settings: What to read.
+        connect: Returns the fetcher.
+        secrets: Returns a secret by name.
     """
 
     def __init__(self, settings: RedditSettings, connect: Connect, secrets: Secret) -> None:
@@ -37,11 +37,11 @@ class FeedReader:
         self._secrets = secrets
 
     async def read(self, target: Target) -> Found:
-        """Return what the feed of a target says.
+        """Return the content of a target's feed.
 
         Raises:
             FetchError: The answer did not come.
-            UnexpectedAnswerError: It is no feed.
+            UnexpectedAnswerError: It is not a feed.
             MissingExtraError: A library that reads feeds is not installed.
         """
         path, options = feed_of(target)
@@ -52,12 +52,12 @@ class FeedReader:
         return Found(posts=(await in_spare_thread(_posts, response))[: target.limit])
 
     async def _fetch(self, url: str) -> HttpResponse:
-        """Return the answer; whatever it is, the next one who asks is told at once how long to wait."""
+        """Return the answer; after any answer, the next request knows at once how long to wait."""
         async with self._connect() as fetcher:
             try:
                 response = await fetcher.fetch(HttpRequest(url=url, headers={"accept": ACCEPT}))
             except FetchError as exc:
-                # Who has to wait has asked for nothing, or was told for how long.
+                # A waiting caller has sent nothing, or knows how long to wait.
                 if exc.failure_class != FailureClass.RATE_LIMITED:
                     await fetcher.leave_alone(url, self._settings.feed_interval_s)
                 raise
@@ -65,7 +65,7 @@ class FeedReader:
         return response
 
     async def _user(self) -> dict[str, str]:
-        """Return what shows whose feed it is."""
+        """Return the parameters that identify the owner of the feed."""
         settings = self._settings
         found = SECRET.fullmatch(settings.feed_token or "")
         if found is None or settings.feed_user is None:
@@ -94,7 +94,7 @@ def _posts(response: HttpResponse) -> tuple[Answer, ...]:
         feed = read_feed(response.body, response.url)
     except MissingExtraError:
         raise
-    except Exception as exc:  # two libraries read what anybody may have written; each fails in its own ways
+    except Exception as exc:  # two libraries read untrusted input; each fails in its own ways
         raise UnexpectedAnswerError(
             "Reddit", response.url, f"{str(exc) or type(exc).__name__:.200}"
         ) from None
@@ -102,7 +102,7 @@ def _posts(response: HttpResponse) -> tuple[Answer, ...]:
 
 
 def post_of(item: Mapping[str, JSONValue]) -> Answer:
-    """Return an entry of a feed as a post: only what it says, the rest is left out."""
+    """Return an entry of a feed as a post, without missing fields."""
     link = str(item.get("url") or "")
     content = parse(str(item.get("content") or item.get("summary") or ""), positions=False)
     tags = item.get("tags")
@@ -125,7 +125,7 @@ def post_of(item: Mapping[str, JSONValue]) -> Answer:
 
 
 def _path(url: str) -> str | None:
-    """Return the path of an address; None if it is none."""
+    """Return the path of an address; None if it is invalid."""
     try:
         return urlsplit(url).path or None
     except ValueError:

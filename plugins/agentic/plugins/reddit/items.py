@@ -1,4 +1,4 @@
-"""What is asked of Reddit, and what its answers are made of."""
+"""Queries to Reddit, and parts of its answers."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Listing(BaseModel):
 
     @property
     def things(self) -> tuple[Thing, ...]:
-        """What is on the page; a list of something else than things has none."""
+        """The things of the page; empty for a list of other values."""
         return tuple(things_of(self.data.children))
 
 
@@ -134,7 +134,7 @@ class More(BaseModel):
         return not self.children
 
     def without(self, resolved_count: int) -> Self:
-        """Return what is left once the first children are resolved."""
+        """Return the rest after the first children are resolved."""
         left = self.children[resolved_count:]
         return self.model_copy(
             update={"children": left, "count": max(self.count - resolved_count, len(left))}
@@ -142,7 +142,7 @@ class More(BaseModel):
 
 
 def things_of(values: Iterable[JSONValue]) -> Iterator[Thing]:
-    """Yield those values that are things."""
+    """Yield the values that are things."""
     for value in values:
         if isinstance(value, dict) and value.keys() >= {"kind", "data"}:
             with suppress(ValidationError):

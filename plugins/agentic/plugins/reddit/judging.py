@@ -1,4 +1,4 @@
-"""Which of Reddit's answers are failures, and how long it wants peace."""
+"""Which Reddit answers are failures, and how long to pause."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RedditVerdict:
         self._refused_in_a_row = 0
 
     def __call__(self, request: HttpRequest, response: HttpResponse, now: datetime) -> FetchError | None:
-        """Return why ``response`` is a failure, or None if it is what was asked for."""
+        """Return why ``response`` is a failure, or None for a success."""
         failure = failure_of(request, response, now)
         if failure is None:
             self._refused_in_a_row = 0
@@ -47,18 +47,18 @@ class RedditVerdict:
         said = _said(response)
         if response.status == 429:
             return _failed(failure, "Reddit's limit is reached", wait_s=self._pause_s(response, failure))
-        if "reason" in said:  # whatever is left of the limit, this is why
+        if "reason" in said:  # the cause, with or without remaining budget
             return _failed(failure, _reason(request.url, response.status, said), f"http_{response.status}")
         if failure.detail == HTML_FOR_JSON:
             return _failed(failure, f"the server answered 403 with a web page; {BLOCKED}")
         if failure.detail or (not said and response.status != 401):
             return failure
-        # A name that may not be read is no token that has ended.
+        # A name without permission is not an expired token.
         word = failure.failure_class if response.status == 401 else f"http_{response.status}"
         return _failed(failure, _reason(request.url, response.status, said), word)
 
     def _pause_s(self, response: HttpResponse, failure: FetchError) -> float:
-        """Return the seconds that Reddit wants peace for."""
+        """Return the seconds to pause."""
         is_told = "retry-after" in response.headers or is_used_up(response.headers)
         if is_told and failure.retry_after_s is not None:
             return failure.retry_after_s
@@ -68,12 +68,12 @@ class RedditVerdict:
 
 
 def rest_s(headers: Mapping[str, str], now: datetime) -> float:
-    """Return the seconds until the next request is answered; 0 while some of this window are left."""
+    """Return the seconds until the next allowed request; 0 while this window has requests left."""
     return (reset_s(headers, now) or FIRST_PAUSE_S) if is_used_up(headers) else 0.0
 
 
 def is_used_up(headers: Mapping[str, str]) -> bool:
-    """Tell whether not one request of this window is left; Reddit writes how many as ``"12.0"``."""
+    """Whether this window has less than one request left; Reddit writes the number as ``"12.0"``."""
     try:
         return float(headers.get("x-ratelimit-remaining", "")) < 1
     except ValueError:
@@ -81,7 +81,7 @@ def is_used_up(headers: Mapping[str, str]) -> bool:
 
 
 def place_of(url: str) -> str:
-    """Return what an address is about, as ``r/python`` or ``u/ada``; "" where it does not say."""
+    """Return the subject of an address, such as ``r/python`` or ``u/ada``; "" if unknown."""
     found = _PLACE.search(urlsplit(url).path)
     return f"{_SHORT[found[1]]}{found[2]}" if found else ""
 
@@ -89,14 +89,14 @@ def place_of(url: str) -> str:
 def _failed(
     failure: FetchError, reason: str, word: str | None = None, *, wait_s: float | None = None
 ) -> FetchError:
-    """Return a failure with another reason; with another word, it is no wait and no wall."""
+    """Return a failure with another reason; with another word, it is neither a wait nor a wall."""
     detail = failure.detail if word is None else ""
     chosen = word or failure.failure_class
     return FetchError(failure.url, chosen, reason, status=failure.status, retry_after_s=wait_s, detail=detail)
 
 
 def _reason(url: str, status: int, said: Mapping[str, JSONValue]) -> str:
-    # Masked before it is cut: of a token that was cut in two, a part would be left.
+    # Mask before the cut: a token that is cut in two would stay partly visible.
     reason = mask_known(str(said.get("reason") or ""))[:MESSAGE_LIMIT]
     words = reason or mask_known(str(said.get("message") or ""))[:MESSAGE_LIMIT]
     advice = ADVICE.get(reason) or BY_STATUS.get(status)
@@ -106,7 +106,7 @@ def _reason(url: str, status: int, said: Mapping[str, JSONValue]) -> str:
 
 
 def _said(response: HttpResponse) -> Mapping[str, JSONValue]:
-    """Return the JSON of a refusal; nothing where there is none."""
+    """Return the JSON of a refusal; empty without JSON."""
     try:
         content = json.loads(response.body)
     except (ValueError, RecursionError):
@@ -115,7 +115,7 @@ def _said(response: HttpResponse) -> Mapping[str, JSONValue]:
 
 
 def no_subreddit(name: str, response: HttpResponse) -> FetchError | None:
-    """Return that there is no subreddit of that name, if Reddit led to its search for one instead."""
+    """Return a failure if Reddit redirected to its search because the subreddit does not exist."""
     if "/subreddits/search" not in urlsplit(response.url).path:
         return None
     reason = f"r/{name} does not exist; correct the agent's subreddits"

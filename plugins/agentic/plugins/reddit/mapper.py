@@ -1,4 +1,4 @@
-"""Stores what was read as rows of ``reddit_posts``, ``reddit_comments`` and ``reddit_subreddits``."""
+"""Stores results as rows of ``reddit_posts``, ``reddit_comments`` and ``reddit_subreddits``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentic.plugins.reddit.standing import MODES, UNCOUNTED, merged
 from agentic.plugins.reddit.things import GONE, RedditComment, RedditPost, RedditSubreddit
 
 UNRIPE = timedelta(hours=36)
-"""Until a post has about this age, an archive has no score of it, but writes 0 or 1."""
+"""Until about this age of a post, an archive has no score for it, but writes 0 or 1."""
 
 BATCH_SIZE = 500
 NUMBERS = {"score": "score", "comments": "num_comments"}
@@ -28,10 +28,10 @@ Written = type[RedditPostModel] | type[RedditCommentModel]
 
 
 class RedditResultMapper(ResultMapper):
-    """Upserts by Reddit's ids: what an answer leaves out, or no longer shows, stays as it was stored."""
+    """Upserts by Reddit's ids: omitted or hidden fields keep their stored values."""
 
     def save_results(self, results: Mapping[str, object]) -> bool:
-        """Store posts, comments and subreddits; a bad one is a warning, as is each of ``warnings``."""
+        """Store posts, comments and subreddits; bad ones become warnings, beside ``warnings``."""
         if not self.save_agent_result(results):
             return False
         for sentence in cast("list[str]", results.get("warnings", [])):
@@ -40,7 +40,7 @@ class RedditResultMapper(ResultMapper):
         read_at = _read_at(results.get("read_at"))
         posts = self.accepted(RedditPost, _part(results, "posts"), "post")
         rows = self._beside_stored(RedditPostModel, (post_row(post, mode, read_at) for post in posts), mode)
-        # Reddit blurs the ratio at each sight of a post, and the same post may be read in several ways.
+        # Reddit blurs the ratio at each view of a post, and the same post may be read in several ways.
         self.save_rows(RedditPostModel, rows, volatile=["upvote_ratio", "source_mode"], counters=NUMBERS)
         comments = self.accepted(RedditComment, _part(results, "comments"), "comment")
         rows = self._beside_stored(
@@ -54,9 +54,9 @@ class RedditResultMapper(ResultMapper):
         return True
 
     def _beside_stored(self, model: Written, rows: Iterable[Row], mode: str | None) -> Iterator[Row]:
-        """Yield rows as they are to be stored, by what is known of their things."""
-        # All writers lock them by key, as the upsert does: who looked at some first would wait for another
-        # writer that waits for them.
+        """Yield the rows to store, merged with their stored rows."""
+        # All writers lock them in key order, like the upsert: another order could deadlock with another
+        # writer.
         waiting = iter(sorted(rows, key=itemgetter("id")))
         while batch := list(islice(waiting, BATCH_SIZE)):
             stored = self._stored(model, [row["id"] for row in batch], mode)
@@ -72,7 +72,7 @@ class RedditResultMapper(ResultMapper):
 
 
 def _looked_at(model: Written, mode: str | None) -> Sequence[str]:
-    """Return the columns that decide what is stored; the best way to read takes the place of all others."""
+    """Return the columns that decide about storing; the best way to read replaces all others."""
     if model is RedditCommentModel:
         return ("id", "deleted_at", "score")
     if mode == MODES[0]:
@@ -81,7 +81,7 @@ def _looked_at(model: Written, mode: str | None) -> Sequence[str]:
 
 
 def post_row(post: RedditPost, mode: str | None, read_at: datetime) -> Row:
-    """Return the columns that a post fills; None stands for what its source did not say."""
+    """Return the columns of a post; None stands for values that its source omits."""
     return {
         "id": post.fullname,
         "subreddit": post.subreddit,
@@ -115,7 +115,7 @@ def post_row(post: RedditPost, mode: str | None, read_at: datetime) -> Row:
 
 
 def comment_row(comment: RedditComment, mode: str | None, read_at: datetime) -> Row:
-    """Return the columns that a comment fills; a score that Reddit hides is none."""
+    """Return the columns of a comment; a hidden score is None."""
     score = None if comment.score_hidden else comment.score
     return {
         "id": comment.fullname,
@@ -135,7 +135,7 @@ def comment_row(comment: RedditComment, mode: str | None, read_at: datetime) -> 
 
 
 def subreddit_row(subreddit: RedditSubreddit) -> Row:
-    """Return the columns that a subreddit fills."""
+    """Return the columns of a subreddit."""
     active = subreddit.accounts_active
     return {
         "id": subreddit.fullname,
@@ -156,14 +156,14 @@ def subreddit_row(subreddit: RedditSubreddit) -> Row:
 
 
 def _ripe(number: int | None, created: float | None, mode: str | None, read_at: datetime) -> int | None:
-    """Return a number of votes or comments; None for what an archive writes before it has counted."""
+    """Return a number of votes or comments; None for an archive's placeholder before it has counted."""
     if mode != "archive" or number not in UNCOUNTED or created is None:
         return number
     return None if read_at.timestamp() - created < UNRIPE.total_seconds() else number
 
 
 def _text(text: str | None) -> str | None:
-    """Return what somebody wrote; None where it is empty, or says only that it is gone."""
+    """Return a written text; None if it is empty, or a placeholder of a deleted text."""
     return None if not text or text in GONE else text
 
 

@@ -13,22 +13,22 @@ ID_LENGTH = 30
 
 
 class RedditPostModel(SourceColumns, Base):
-    """A post as it was last seen, one row for each project.
+    """A post as last seen, one row for each project.
 
     Attributes:
         id: Fullname: ``t3_...``.
         author: Who wrote it; stays when the account or the post is gone.
         selftext: Markdown, or plain text from a feed; stays when the post is gone.
-        url: What it links to; its own page, if it is a text.
+        url: Its link; its own page, if it is a text.
         permalink: Path of its page.
-        score: Votes; a feed does not tell.
-        upvote_ratio: Share of votes that are up; a change of this alone is no update.
+        score: Votes; unknown from a feed.
+        upvote_ratio: Share of upvotes; a change of this alone is not an update.
         flair: Its label.
-        removed_by: Who took it away: ``moderator``, ``deleted`` (its author), ``reddit``.
+        removed_by: Who removed it: ``moderator``, ``deleted`` (its author), ``reddit``.
         crosspost_parent: Fullname of the post that it repeats.
         deleted_at: When it was first seen to be gone; empty while it is there.
-        source_mode: The best way it was read by so far; a poorer one replaces nothing of what that told. A
-            change of this alone is no update.
+        source_mode: The best mode of reading so far; a poorer mode never replaces its values. A change of
+            this alone is not an update.
     """
 
     __tablename__ = "reddit_posts"
@@ -67,15 +67,15 @@ class RedditPostModel(SourceColumns, Base):
 
 
 class RedditCommentModel(SourceColumns, Base):
-    """A comment as it was last seen, one row for each project.
+    """A comment as last seen, one row for each project.
 
     Attributes:
         id: Fullname: ``t1_...``.
         post_id: Fullname of the post.
-        parent_id: Fullname of what it answers: the post, or another comment.
+        parent_id: Fullname of the post or comment that it answers.
         author: Who wrote it; stays when the account or the comment is gone.
         body: Markdown; stays when the comment is gone.
-        score: Votes; nothing while Reddit hides them.
+        score: Votes; empty while Reddit hides them.
         depth: Comments between it and the post.
         is_submitter: Whether the author of the post wrote it.
         deleted_at: When it was first seen to be gone; empty while it is there.
@@ -99,12 +99,12 @@ class RedditCommentModel(SourceColumns, Base):
 
 
 class RedditSubredditModel(SourceColumns, Base):
-    """A subreddit as it was last seen, one row for each project.
+    """A subreddit as last seen, one row for each project.
 
     Attributes:
         id: Fullname: ``t5_...``.
         name: Without ``r/``.
-        active_users: Who was there just then; a change of this alone is no update.
+        active_users: Number of users online at that time; a change of this alone is not an update.
         type: ``public``, ``restricted``, ``private``, ``user`` and the like.
     """
 
@@ -127,7 +127,7 @@ class RedditSubredditModel(SourceColumns, Base):
 
 
 def recent_posts(session: Session, project_id: str, since: datetime, limit: int) -> tuple[str, ...]:
-    """Return the ids of a project's posts that were made since then and are not gone, the newest first."""
+    """Return the ids of a project's posts created since then and not gone, the newest first."""
     post = RedditPostModel
     query = select(post.id).where(
         post.project_id == project_id, post.created_at >= since, post.deleted_at.is_(None)

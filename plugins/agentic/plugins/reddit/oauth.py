@@ -19,7 +19,7 @@ from agentic.plugins.reddit.trees import Tree
 
 PER_PAGE = 100
 TREE_SIZE = 500
-"""Comments of the first answer, at most."""
+"""Maximum number of comments in the first answer."""
 
 HEADERS = {"Accept": "application/json"}
 _LISTING = TypeAdapter(Listing)
@@ -32,9 +32,9 @@ class OauthReader:
     """Reads targets.
 
     Args:
-        settings: What is read, and by whom.
-        connect: Where the fetcher comes from.
-        tokens: Say who asks.
+        settings: What to read, and the credentials.
+        connect: Returns the fetcher.
+        tokens: Provides sessions.
         clock: Gives the time, aware.
     """
 
@@ -48,12 +48,12 @@ class OauthReader:
         self._api = JsonApi("Reddit", settings.base_url, connect, HEADERS)
 
     async def read(self, target: Target) -> Found:
-        """Return what there is of a target.
+        """Return the results of a target.
 
         Raises:
             FetchError: An answer did not come.
-            UnexpectedAnswerError: It is something else than Reddit's.
-            CredentialsError: There is no token with these credentials.
+            UnexpectedAnswerError: It is not an answer of Reddit.
+            CredentialsError: These credentials do not give a token.
         """
         match target.what:
             case "listing" | "search" | "user":
@@ -111,7 +111,7 @@ class OauthReader:
     async def _comments(
         self, path: str, options: Mapping[str, object]
     ) -> tuple[tuple[Answer, ...], list[object]]:
-        """Return the post, and the things below it."""
+        """Return the post and its replies."""
         response = await self._ask(path, options)
         listings = self._api.read(response, _LISTINGS)
         if len(listings) != 2:
@@ -141,7 +141,7 @@ class OauthReader:
         return found
 
     async def _ask(self, path: str, options: Mapping[str, object]) -> HttpResponse:
-        """Ask, with a new token if the old one has ended, and leave Reddit alone when nothing is left."""
+        """Send a request, with a new token if the old one has expired; pause when the budget is used up."""
         query = urlencode({"raw_json": 1, **{name: value for name, value in options.items() if value != ""}})
         url = f"{self._api.base_url}/{path}?{query}"
         session = await self._tokens.session()

@@ -1,4 +1,4 @@
-"""Reads pages of Reddit as a browser shows them: the attributes of their ``shreddit-post`` elements."""
+"""Reads Reddit pages in a browser: the attributes of their ``shreddit-post`` elements."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ TEXTS = {
 
 
 class PageReader:
-    """Reads targets: the posts that a page shows at first.
+    """Reads targets: the posts that a page shows initially.
 
     Args:
-        settings: What is read.
+        settings: What to read.
         browser: Shows pages.
     """
 
@@ -47,8 +47,8 @@ class PageReader:
         """Return the posts on the page of a target.
 
         Raises:
-            FetchError: There is no page with posts on it; the failure class says why.
-            BrowserUnavailableError: There is no browser that starts.
+            FetchError: The page has no posts or cannot be read; the failure class says why.
+            BrowserUnavailableError: No browser starts.
         """
         path = (
             f"user/{target.name}/submitted/" if target.what == "user" else f"r/{target.name}/{target.sort}/"
@@ -66,12 +66,12 @@ class PageReader:
 
 
 def posts_on(page: RenderedPage) -> tuple[Answer, ...]:
-    """Return the posts on a page, in its order."""
+    """Return the posts of a page, in its order."""
     return tuple(post_of(node.attrs) for node in parse(page.html, positions=False).select(POST))
 
 
 def post_of(shown: Mapping[str, object]) -> Answer:
-    """Return the attributes of an element as a post: only what they say, the rest is left out."""
+    """Return the attributes of an element as a post, without missing fields."""
     found: dict[str, JSONValue] = {field: _text(shown.get(name)) for name, field in TEXTS.items()}
     found |= {field: _number(shown.get(name)) for name, field in NUMBERS.items()}
     moment = parse_moment(_text(shown.get("created-timestamp")) or "")

@@ -1,4 +1,4 @@
-"""From what is wanted to the single things to read, and back to one result: pure rules."""
+"""From a query to single targets, and back to one result: pure rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BATCH = 100
 
 
 def targets_of(query: RedditQuery) -> list[Target]:
-    """Return what to read, in the order it is named, each once."""
+    """Return the targets in the order of the query, each once."""
     if query.read == "subreddits":
         return [Target(what="about", name=name) for name in _once(query.subreddits)]
     if query.read == "scores":
@@ -24,19 +24,19 @@ def targets_of(query: RedditQuery) -> list[Target]:
 
 
 def trees_of(found: Found) -> list[Target]:
-    """Return the trees of the posts that were found."""
+    """Return the trees of the found posts."""
     known = (post.get("name") or post.get("id") for post in found.posts)
     names = dict.fromkeys(fullname(name) for name in known if isinstance(name, str))
     return [Target(what="tree", name=name) for name in names]
 
 
 def fullname(name: str) -> str:
-    """Return an id with its kind; one without is a post's."""
+    """Return an id with its kind; an id without one is a post's."""
     return name if name.startswith(("t1_", "t3_")) else f"t3_{name}"
 
 
 def joined(parts: Sequence[Found]) -> Found:
-    """Return all that was read as one; it is as old as its oldest part."""
+    """Return all results as one, with the time of the oldest part."""
     times = [part.read_at for part in parts if part.read_at is not None]
     return Found(
         posts=tuple(post for part in parts for post in part.posts),
@@ -61,5 +61,5 @@ def _listings(query: RedditQuery) -> list[Target]:
 
 
 def _once(names: Sequence[str]) -> list[str]:
-    """Return names without those that differ in upper and lower case only."""
+    """Return names without duplicates that differ only in case."""
     return list({name.lower(): name for name in names}.values())

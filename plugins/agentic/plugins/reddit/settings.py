@@ -1,4 +1,4 @@
-"""What an agent of the platform ``reddit`` can be told."""
+"""The settings of agents of the platform ``reddit``."""
 
 from __future__ import annotations
 
@@ -136,28 +136,28 @@ class RedditSettings(ApiSettings):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What mode oauth cannot do without, and has not; nothing in other modes."""
+        """The missing settings of mode oauth; empty in other modes."""
         if self.mode != "oauth":
             return ()
         return tuple(name for name in (*NEEDED[self.grant], "contact") if getattr(self, name) is None)
 
     @property
     def user_agent(self) -> str | None:
-        """``linux:app:version (by /u/name)``, as Reddit wants it; None: that of all agents."""
+        """``linux:app:version (by /u/name)``, as Reddit requires; None: the default of all agents."""
         return f"{sys.platform}:{self.app}:{VERSION} (by /u/{self.contact})" if self.contact else None
 
     @property
     def account(self) -> str:
-        """Whose limits count: those of the client; "" where there is none, and those of the host do."""
+        """The client whose limits count; "" without one: then the limits of the host count."""
         return f"reddit/{self.client_id}" if self.mode == "oauth" else ""
 
     @property
     def target_count(self) -> int:
-        """How many listings and searches are read."""
+        """Number of listings and searches to read."""
         return len(self.subreddits) + len(self.users) or 1
 
     def policy(self) -> HttpPolicy:
-        """Return how to fetch: one after the other, feeds a minute apart, pages as robots.txt allows."""
+        """Return how to fetch: one by one, feeds a minute apart, pages as robots.txt allows."""
         update: dict[str, object] = {
             "max_wait_s": min(PATIENCE_S, self.max_wait_s),
             "obey_robots": self.mode == "browser" and self.obey_robots,

@@ -1,4 +1,4 @@
-"""What of a row that was read gives way to what is stored of its thing: pure rules."""
+"""Which values of a stored row win over a newly read row: pure rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from agentic.mappers import CLEARED
 
 MODES = ("oauth", "archive", "browser", "feed")
-"""Ways to read a post: the nearest to the author's text first."""
+"""Ways to read a post, the closest to the author's text first."""
 
 WHOLE = frozenset({"oauth", "archive"})
 """Ways that return all fields of a post."""
@@ -19,20 +19,20 @@ MOVING = frozenset({"id", "score", "num_comments", "upvote_ratio", "removed_by",
 """Fields that are current in every way that returns them."""
 
 UNCOUNTED = (0, 1)
-"""Values that an archive, which counts late, writes before it has counted."""
+"""Values that an archive writes before it has counted."""
 
 Row = Mapping[str, object]
 
 
 def merged(row: Row, stored: Row, mode: str | None) -> dict[str, object]:
-    """Return ``row`` as it is to be stored.
+    """Return the row to store.
 
-    What is there again has no time of being gone any more, if who says so can know.
+    If a thing is back, its time of deletion is removed, if the mode of reading is reliable in this.
 
     Args:
         row: Of a post or a comment, as read.
-        stored: Its row by now; empty if there is none.
-        mode: The way it was read.
+        stored: Its stored row; empty without one.
+        mode: The mode of reading.
     """
     is_back = row["deleted_at"] is None and _knows_of_removals(row, stored, mode)
     back = {name: CLEARED for name in ("deleted_at", "removed_by") if is_back and name in row}
@@ -40,15 +40,15 @@ def merged(row: Row, stored: Row, mode: str | None) -> dict[str, object]:
 
 
 def is_poorer(mode: str | None, other: object) -> bool:
-    """Tell whether a post read by ``mode`` says less, or says it later, than one read by ``other``."""
+    """Whether a post read by ``mode`` has less, or later, information than one read by ``other``."""
     return other in MODES and (mode not in MODES or MODES.index(str(mode)) > MODES.index(str(other)))
 
 
 def _knows_of_removals(row: Row, stored: Row, mode: str | None) -> bool:
-    """Tell whether what is read as being there is: an archive keeps what is gone, and a feed or a page may
-    show what a better way has seen to be gone.
+    """Whether a thing that was read really exists: an archive keeps deleted things, and a feed or a page may
+    show a thing that a better way has seen as deleted.
     """
-    if "body" in row and row["body"] is None:  # a comment without its words
+    if "body" in row and row["body"] is None:  # a comment without its text
         return False
     if mode == "oauth":
         return True
@@ -56,8 +56,8 @@ def _knows_of_removals(row: Row, stored: Row, mode: str | None) -> bool:
 
 
 def _standing(row: Row, stored: Row, mode: str | None) -> Iterator[str]:
-    """Yield the columns that stay as they are stored: when it was first seen to be gone, numbers that an
-    archive may not have counted, and all that a better way has told.
+    """Yield the columns that keep their stored values: the time of deletion, numbers that an archive may not
+    have counted, and all values from a better way.
     """
     if stored.get("deleted_at") is not None:
         yield "deleted_at"

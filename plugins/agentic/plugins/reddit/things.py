@@ -1,6 +1,6 @@
-"""What Reddit says of a post, a comment and a subreddit, typed.
+"""Typed posts, comments and subreddits of Reddit.
 
-Everything but the id may be missing or null; unknown fields are carried along.
+All fields except the id may be missing or null; unknown fields are passed along.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class _Written(_Named):
 
     @property
     def writer(self) -> str | None:
-        """Who wrote it; None where Reddit does not say any more."""
+        """Who wrote it; None if Reddit no longer says."""
         return None if self.author in GONE else self.author
 
     @property
     def edited_utc(self) -> float | None:
-        """When it was edited last; None if it never was, or nobody knows when."""
+        """When it was last edited; None if never, or unknown."""
         return None if isinstance(self.edited, bool) else self.edited
 
 
@@ -137,7 +137,7 @@ class RedditSubreddit(_Named):
 
 
 def _with_name(data: object, kind: str) -> object:
-    """Return a thing with its fullname: bare ones of an archive may have their id only."""
+    """Return a thing with its fullname: bare things of an archive may only have their id."""
     if not isinstance(data, dict) or data.get("name") or not isinstance(data.get("id"), str):
         return data
     return {**data, "name": data["id"] if data["id"].startswith(f"{kind}_") else f"{kind}_{data['id']}"}

@@ -1,4 +1,4 @@
-"""Access tokens of Reddit, by the four ways there are to one."""
+"""Access tokens of Reddit, from its four grants."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Secret = Callable[[str], Awaitable[SecretStr]]
 
 INSTALLED_GRANT = "https://oauth.reddit.com/grants/installed_client"
 EARLY_S = 60.0
-"""A token is no longer used this long before its end."""
+"""A token is replaced this long before it expires."""
 
 
 class _Granted(BaseModel):
@@ -32,12 +32,12 @@ class _Granted(BaseModel):
 
 
 class TokenKeeper:
-    """Keeps the token of an agent in this process, and gets another one when it ends.
+    """Keeps the token of an agent in this process, and gets a new one when it expires.
 
     Args:
-        settings: Say who asks, and where.
-        connect: Where the fetcher comes from.
-        secrets: Gives a secret by name.
+        settings: Credentials and addresses.
+        connect: Returns the fetcher.
+        secrets: Returns a secret by name.
         clock: Monotonic seconds.
     """
 
@@ -56,15 +56,15 @@ class TokenKeeper:
         self._kept: tuple[HttpSession, float] | None = None
 
     async def session(self, *, refused: HttpSession | None = None) -> HttpSession:
-        """Return who asks.
+        """Return the session with the token.
 
         Args:
-            refused: What was returned before, and is no longer good.
+            refused: The previous session, if it is no longer valid.
 
         Raises:
-            CredentialsError: There is no token with these credentials.
-            FetchError: There is no answer.
-            UnknownSecretError: A secret that is named is not there.
+            CredentialsError: These credentials do not give a token.
+            FetchError: The answer did not come.
+            UnknownSecretError: A named secret does not exist.
         """
         async with self._gate:
             if self._kept is None or self._kept[0] is refused or self._kept[1] <= self._clock():
@@ -121,13 +121,13 @@ class TokenKeeper:
                 return {"grant_type": INSTALLED_GRANT, "device_id": settings.device_id}
 
     async def _value(self, given: str | None) -> str:
-        """Return a setting, or the secret that it names; what was read from a file ends with its line."""
+        """Return a setting, or its named secret; a value from a file ends with a line break."""
         found = SECRET.fullmatch(given) if given else None
         return (await self._secrets(found[1])).get_secret_value().strip() if found else given or ""
 
     def _read(self, response: HttpResponse) -> _Granted:
         content = response.json()
-        # A refusal comes with status 200.
+        # Refusals have status 200.
         if isinstance(content, dict) and isinstance(error := content.get("error"), str | int):
             raise CredentialsError(
                 self._settings.grant, f"it says {mask_known(repr(error)):.100}; see the agent's credentials"

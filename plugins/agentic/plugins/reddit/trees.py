@@ -12,7 +12,7 @@ from agentic.core.types import JSONValue
 from agentic.plugins.reddit.items import Answer, Listing, More
 
 BATCH = 100
-"""Comments per request for more."""
+"""Comments per further request."""
 
 
 @dataclass(slots=True)
@@ -20,11 +20,11 @@ class Tree:
     """The comments of a post so far.
 
     Args:
-        limit: How many are kept.
+        limit: Maximum number of comments.
 
     Attributes:
         comments: By fullname, in the order they came, each without its replies.
-        waiting: What was left out, and may be asked for.
+        waiting: Omitted comments that may be requested.
     """
 
     limit: int
@@ -33,11 +33,11 @@ class Tree:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more are kept."""
+        """Whether the limit is reached."""
         return len(self.comments) >= self.limit
 
     def add(self, things: Iterable[object]) -> None:
-        """Add comments with all below them, each before its replies."""
+        """Add comments with all their replies, each before its replies."""
         for found in flat(things):
             if isinstance(found, More):
                 self.waiting.append(found)
@@ -45,7 +45,7 @@ class Tree:
                 self.comments.setdefault(str(found.get("name") or f"t1_{found.get('id')}"), found)
 
     def next_batch(self) -> More | None:
-        """Take what to ask for next: comments before threads that go on; None when nothing is left."""
+        """Take the next request: comments before continued threads; None at the end."""
         if not self.waiting:
             return None
         found = next((more for more in self.waiting if not more.is_thread), self.waiting[0])
@@ -57,11 +57,11 @@ class Tree:
         return found
 
     def kept(self) -> tuple[Answer, ...]:
-        """Return the comments that are kept."""
+        """Return the kept comments."""
         return tuple(self.comments.values())[: self.limit]
 
     def warnings(self, post_id: str, to_raise: str) -> tuple[str, ...]:
-        """Return what was left out, in words; ``to_raise`` names the settings that have less left out."""
+        """Describe the omitted comments in words; ``to_raise`` names the settings that reduce them."""
         cut = max(len(self.comments) - self.limit, 0)
         left_out = cut + sum(more.count for more in self.waiting)
         threads = sum(more.is_thread for more in self.waiting)
@@ -74,9 +74,9 @@ class Tree:
 
 
 def flat(things: Iterable[object]) -> Iterator[Answer | More]:
-    """Yield comments, each without its replies and before them, and what stands for those left out.
+    """Yield comments, each without its replies and before them, and placeholders of omitted comments.
 
-    Whatever is neither is left out: of things as the API gives them, and of bare comments as archives do.
+    It accepts things of the API and bare comments of archives, and skips all other values.
     """
     waiting: deque[object] = deque(things)
     while waiting:
@@ -101,7 +101,7 @@ def _more(data: Answer) -> Iterator[More]:
 
 
 def _children(replies: JSONValue) -> list[object]:
-    """Return what is in ``replies``: "" where there are none, a Listing, or a bare list."""
+    """Return the content of ``replies``: "" if empty, a Listing, or a bare list."""
     if isinstance(replies, list):
         return [*replies]
     try:

@@ -1,4 +1,4 @@
-"""The graphs: say what is to be read, read it one after the other, and put it together."""
+"""The graphs: plan the targets, read them one by one, and combine the results."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
 TURNS = 60
-"""How often a feed waits for others: each time is a minute."""
+"""How often a feed waits for others, each time for a minute."""
 
 POSTS = "posts"
 """State of the run: the results before the trees were read, as :class:`Found`."""
 
 
 class Plan(Executor):
-    """Sends the targets of a query: each is one, so that one that is closed costs no other."""
+    """Sends the targets of a query separately, so that a closed one does not affect others."""
 
     def __init__(self) -> None:
         super().__init__("plan")
 
     @handler
     async def plan(self, query: RedditQuery, ctx: WorkflowContext) -> list[Target]:
-        """Say what is to be read."""
+        """Return the targets."""
         if query.is_cut:
             sentence = f"only the newest {len(query.ids):,} stored posts are read; set fewer days"
             ctx.set_state(POSTS, Found(warnings=(sentence,)).model_dump(mode="json", exclude_defaults=True))
@@ -40,19 +40,19 @@ class Plan(Executor):
 
 
 class Read(Executor):
-    """Reads a target. While Reddit wants peace, the activation waits outside of any worker.
+    """Reads a target. While Reddit requests a pause, the activation waits without a worker.
 
     Args:
         client: Asks Reddit.
         max_wait_s: Longest wait that a limit may ask for.
         name: Of the node.
-        is_paced: All agents take turns at the host, one a minute: to wait for one is no failed try.
+        is_paced: All agents take turns at the host, one per minute: waiting for a turn is not a failure.
     """
 
     def __init__(
         self, client: RedditClient, max_wait_s: float, name: str = "read", *, is_paced: bool = False
     ) -> None:
-        # Else the delay would grow with each turn that is waited for.
+        # Otherwise the delay would grow with each turn.
         paced = ask_again(max_wait_s, most=TRIES + TURNS, backoff=1.0)
         super().__init__(name, retry=paced if is_paced else ask_again(max_wait_s))
         self._client = client
@@ -61,12 +61,12 @@ class Read(Executor):
 
     @handler
     async def read(self, target: Target, ctx: WorkflowContext) -> Found:
-        """Read it all.
+        """Read all of it.
 
         Raises:
-            FetchError: It may well work a little later.
-            SourceRefusedError: It will not.
-            BrowserUnavailableError: It needs a browser, and there is none.
+            FetchError: A retry may succeed.
+            SourceRefusedError: A retry will fail, too.
+            BrowserUnavailableError: It needs a browser, but none is available.
         """
         try:
             with refusing(self._max_wait_s):
@@ -80,14 +80,14 @@ class Read(Executor):
 
 
 class PickTrees(Executor):
-    """Sends the posts whose comments are to be read, and keeps what is known of them."""
+    """Sends the posts whose comments to read, and keeps the results so far."""
 
     def __init__(self) -> None:
         super().__init__("pick_trees")
 
     @handler
     async def pick(self, results: list[ItemResult], ctx: WorkflowContext) -> list[Target]:
-        """Say whose comments are to be read.
+        """Return the posts whose comments to read.
 
         Raises:
             NothingReadError: No listing could be read.
@@ -98,14 +98,14 @@ class PickTrees(Executor):
 
 
 class Collect(Executor):
-    """Yields what could be read as one, and a warning for each target that could not."""
+    """Yields the combined results, and a warning for each target that could not be read."""
 
     def __init__(self) -> None:
         super().__init__("collect")
 
     @handler
     async def collect(self, results: list[ItemResult], ctx: WorkflowContext) -> Found:
-        """Put it together in the order of the targets, after what was known before.
+        """Combine them in the order of the targets, after the earlier results.
 
         Raises:
             NothingReadError: Every single one failed.
@@ -122,11 +122,11 @@ def reddit_workflow(
     Args:
         client: Asks Reddit.
         max_wait_s: Longest wait that a limit may ask for.
-        is_tree: Whether the comments of the posts that are found are read, too.
-        is_paced: Whether feeds are read, for which all agents take turns.
+        is_tree: Whether to read the comments of the found posts, too.
+        is_paced: Whether to read feeds; all agents take turns at them.
     """
     plan, collect = Plan(), Collect()
-    # One request after the other: all of them count for one limit.
+    # One request at a time: all count for one limit.
     if not is_tree:
         read = Read(client, max_wait_s, is_paced=is_paced)
         builder = WorkflowBuilder("reddit", version="1").set_start(plan)
@@ -142,8 +142,8 @@ def reddit_workflow(
 
 
 def default_workflow() -> Workflow:
-    """Return the graph on the public feeds, to be run or drawn by name."""
-    settings = RedditSettings(mode="feed", subreddits=("all",))  # what is to be read comes as the input
+    """Return the graph on the public feeds, to run or draw by name."""
+    settings = RedditSettings(mode="feed", subreddits=("all",))  # the input is the query
 
     client = api_client(settings, lambda: open_fetcher(settings.policy()), _no_secrets)
     return reddit_workflow(client, settings.max_wait_s, is_paced=True)

@@ -1,1 +1,1 @@
-"""How the tables of Reddit came to be."""
+"""Migrations of the tables of Reddit."""
