@@ -1,1 +1,1 @@
-"""Projects as a whole: what they own, and files of it."""
+"""Whole projects: their contents, and project files."""

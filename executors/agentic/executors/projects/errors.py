@@ -1,4 +1,4 @@
-"""What can be wrong with the file of a project."""
+"""Errors of project files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agentic.core.pipeline import Fault
 
 
 class ProjectFileError(AgenticError, ValueError):
-    """The file of a project cannot be used; nothing of it was.
+    """The file of a project cannot be used; none of it was applied.
 
     Args:
         source: The file.

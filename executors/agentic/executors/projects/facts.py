@@ -1,4 +1,4 @@
-"""What a project owns, and all of it that a file takes."""
+"""A project's contents, as counts and for its file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from agentic.mappers.vault.vault import list_secrets
 
 
 def count_owned(session: Session, project: ProjectModel) -> dict[str, int]:
-    """Return how much of what a project owns; ``rows`` are those in the tables of installed platforms."""
+    """Return counts of a project's contents; ``rows`` are in the tables of installed platforms."""
     executions = select(func.count()).where(ExecutionModel.project_id == project.id)
     return {
         "agents": len(list_agents(session, project.id)),
@@ -41,7 +41,7 @@ def count_owned(session: Session, project: ProjectModel) -> dict[str, int]:
 
 
 def count_rows(session: Session, project: ProjectModel) -> dict[str, int]:
-    """Return how many rows a project has in which table of which platform, those without any left out."""
+    """Return a project's row counts by platform and table, without empty tables."""
     models = [
         model
         for _, platform in sorted(get_registry().platforms.items())
@@ -58,7 +58,7 @@ def count_rows(session: Session, project: ProjectModel) -> dict[str, int]:
 
 
 def told_project(session: Session, project: ProjectModel) -> dict[str, JSONValue]:
-    """Return a project as its file has it: secrets by name, of pipelines the newest version."""
+    """Return a project in the form of its file: names of secrets, newest versions of pipelines."""
     agents = [told_agent(agent) for agent in list_agents(session, project.id)]
     newest = {kept.name: kept.spec for kept in reversed(list_pipelines(session, project.id))}
     pipelines = [told(dict(spec)) for _, spec in sorted(newest.items())]
@@ -79,7 +79,7 @@ def told_project(session: Session, project: ProjectModel) -> dict[str, JSONValue
 
 
 def _rows(name: str, rows: Iterable[JSONValue]) -> dict[str, JSONValue]:
-    """Leave out what there is none of."""
+    """Return the named rows, or nothing if there are none."""
     found = list(rows)
     return {name: found} if found else {}
 

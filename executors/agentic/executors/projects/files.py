@@ -1,6 +1,6 @@
-"""A project as a file: what ``agentic projects export`` writes, and ``agentic projects import`` reads.
+"""The project file, which ``agentic projects export`` writes and ``agentic projects import`` reads.
 
-The file never holds a secret: it names them, and masks what an agent's config has of them.
+The file never holds a secret: it has their names, and masks secrets in an agent's config.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Part(BaseModel):
 
 
 class ProjectPart(_Part):
-    """The project itself; what is left out is none."""
+    """The project itself; omitted values are None."""
 
     name: Name
     description: str | None = None
@@ -52,7 +52,7 @@ class ProjectPart(_Part):
 
 
 class AgentPart(_Part):
-    """An agent; goals that are left out are none, and ``disabled`` left out leaves it as it is."""
+    """An agent; omitted goals are None, and an omitted ``disabled`` changes nothing."""
 
     name: Name
     platform: Name
@@ -62,7 +62,7 @@ class AgentPart(_Part):
 
 
 class SchedulePart(_Part):
-    """A schedule; ``every`` is an interval as ``15m``."""
+    """A schedule; ``every`` is an interval like ``15m``."""
 
     name: Name
     agent: Name
@@ -82,7 +82,7 @@ class SchedulePart(_Part):
 
 
 class ProjectFile(_Part):
-    """All of it."""
+    """The whole file."""
 
     project: ProjectPart
     secrets: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class ProjectFile(_Part):
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """A file that was read, and where its parts stand in the text."""
+    """A parsed file, with the positions of its parts in the text."""
 
     content: ProjectFile
     document: Document
@@ -111,14 +111,14 @@ def write_project(content: Mapping[str, JSONValue]) -> str:
 
 
 def read_project(text: str, source: str) -> ReadFile:
-    """Read the file of a project; whether its agents and pipelines can be used is not looked at.
+    """Read the file of a project, without checking whether its agents and pipelines can be used.
 
     Args:
         text: YAML or JSON.
-        source: Names it in errors.
+        source: Its name in errors.
 
     Raises:
-        ProjectFileError: It is something else, or names something twice.
+        ProjectFileError: It is something else, or a name occurs twice.
     """
     if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
         raise ProjectFileError(source, [Fault(message="it is empty; a project needs at least its name")])

@@ -1,4 +1,4 @@
-"""What is to be changed so that a project is as its file says; what the file does not name stays as it is."""
+"""Changes a project to match its file; parts that are missing in the file stay unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What becomes of a part of the file: ``added``, ``changed`` (with what) or ``unchanged``."""
+    """The result for a part of the file: ``added``, ``changed`` (with details) or ``unchanged``."""
 
     kind: str
     name: str
@@ -59,15 +59,15 @@ class Change:
 
 
 def import_project(session: Session, file: ReadFile, name: str | None = None) -> list[Change]:
-    """Make a project be as its file says, and return what that changed.
+    """Change a project to match its file, and return the changes.
 
     Args:
-        session: In a transaction; roll it back when this raises, or to look only.
-        file: As it was read.
-        name: Of the project, if not that of the file.
+        session: In a transaction; roll it back when this raises, or for a dry run.
+        file: The parsed file.
+        name: Name of the project, if different from the file's.
 
     Raises:
-        ProjectFileError: Something of it cannot be used; every fault is told.
+        ProjectFileError: A part of it cannot be used; the error lists every fault.
     """
     owner, change = _put_project(session, file.content.project, name or file.content.project.name)
     work = _Import(session, owner, changes=[change])
@@ -103,7 +103,7 @@ class _Import:
     _specs: dict[str, PipelineSpec] = field(default_factory=dict)
 
     def put_all(self, content: ProjectFile) -> None:
-        """Put pipelines, agents and schedules; go on after a fault, so that all are told."""
+        """Store pipelines, agents and schedules; continue after a fault, so that all are reported."""
         for index, spec in enumerate(content.pipelines):
             self._try(("pipelines", index), partial(self._put_pipeline, spec))
         for index, agent in enumerate(content.agents):
@@ -132,7 +132,7 @@ class _Import:
         self._note("pipeline", f"{kept.name}@{kept.version}", outcome)
 
     def _find(self, name: str) -> PipelineSpec | None:
-        """Find a pipeline that a step names: one further up in the file, or one that is kept."""
+        """Find a pipeline that a step names: earlier in the file, or stored."""
         if name in self._specs:
             return self._specs[name]
         stored = self._stored(name)

@@ -1,4 +1,4 @@
-"""The parts of a project's file beside what is stored: what differs, and what cannot be used."""
+"""Compares the parts of a project's file with stored data: differences and faults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEY = re.compile(r"[\w-]+(\.[\w-]+)*")
 
 
 class FaultyPartError(Exception):
-    """A part of the file cannot be used; the places of the faults are within that part."""
+    """A part of the file cannot be used; the places of its faults are relative to that part."""
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class FaultyPartError(Exception):
 
 
 def stand_of(agent: AgentModel) -> dict[str, object]:
-    """Return all of an agent that a file tells, a config key each, so that changes can be named."""
+    """Return an agent's values for a file, with one entry per config key, so that changes can be named."""
     config = {f"config.{key}": value for key, value in agent.config.items()}
     facts = {
         "platform": agent.agent_platform,
@@ -38,7 +38,7 @@ def stand_of(agent: AgentModel) -> dict[str, object]:
 
 
 def times_of(schedule: ScheduleModel) -> dict[str, object]:
-    """Return all of a schedule that a file tells."""
+    """Return a schedule's values for a file."""
     return {
         "agent": schedule.agent.agent_name,
         "cron": schedule.cron,
@@ -52,7 +52,7 @@ def times_of(schedule: ScheduleModel) -> dict[str, object]:
 
 
 def timing_of(wanted: SchedulePart) -> Timing:
-    """Return when a schedule of the file is due.
+    """Return the timing of a schedule in the file.
 
     Raises:
         FaultyPartError: Its times cannot be used.
@@ -76,14 +76,14 @@ def timing_of(wanted: SchedulePart) -> Timing:
 def unmasked(
     value: JSONValue, known: JSONValue, place: Place, missing: list[Fault], owner: str = "agent"
 ) -> JSONValue:
-    """Return ``value`` with what is masked taken from what is stored; note what is not.
+    """Return ``value`` with its masked secrets taken from the stored data; record missing ones.
 
     Args:
         value: A part of a config, or of a pipeline, in the file.
-        known: That part as it is stored; None where there is none.
-        place: Where it stands.
-        missing: Gets a fault for each masked secret that is not known.
-        owner: What it is of, for messages.
+        known: The stored part, or None.
+        place: Its place in the file.
+        missing: Gets a fault for each masked secret that is not stored.
+        owner: Its owner, for messages.
     """
     if isinstance(value, str) and MASK in value:
         if not _stands_for(value, known):
@@ -106,7 +106,7 @@ def unmasked(
 
 
 def _stands_for(masked: str, known: JSONValue) -> bool:
-    """Whether a text with masks is what is known, but for the secrets in it."""
+    """Whether a text with masks equals the stored text, apart from the secrets."""
     if masked == MASK:
         return known is not None
     first, *others = masked.split(MASK)
@@ -122,7 +122,7 @@ def _stands_for(masked: str, known: JSONValue) -> bool:
 
 
 def config_fault(text: str) -> Fault:
-    """Return a fault that a platform finds in a config, at the key it begins with, if it does."""
+    """Return a platform's fault in a config, at the key that begins its text, if there is one."""
     key = text.partition(":")[0]
     return Fault(message=text, place=("config", *(_keys(key) if _KEY.fullmatch(key) else ())))
 

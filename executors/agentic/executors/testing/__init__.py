@@ -1,6 +1,6 @@
-"""For the tests of plugins: fixtures that pytest finds by itself, and contracts to be inherited.
+"""For the tests of plugins: fixtures that pytest finds by itself, and contracts to subclass.
 
-``pip install 'agentic-pipelines[testing]'`` is all it takes. The fixtures:
+``pip install 'agentic-pipelines[testing]'`` is enough. The fixtures:
 
 - ``run_agent``: runs an agent in this process, into a database of the test's own; see :class:`RunAgent`.
 - ``run_workflow``: runs a graph in this process, on the engine or durably; see :class:`RunWorkflow`.
@@ -63,12 +63,12 @@ _HOMES = {
     "Site": "sites",
 }
 
-# pytest does not find them by itself, as they are in a namespace.
+# pytest does not find them by itself, because they are in a namespace package.
 pytest.register_assert_rewrite(
     *(f"{__name__}.{name}" for name in ("acting", "endings", "mapping", *_HOMES.values()))
 )
 
 
 def __getattr__(name: str) -> object:
-    # pytest loads the fixtures, and so this package, wherever it is installed: all of it would take a second.
+    # pytest loads the fixtures, and so this package, in every project: the whole would take a second.
     return loaded(__name__, _HOMES, name)

@@ -1,4 +1,4 @@
-"""Calls of single actors, directly and as a step of a pipeline."""
+"""Calls single actors, directly and as a step of a pipeline."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from agentic.core.types import JSONValue, RunId
 
 
 class Silent:
-    """A transport whose servers take a request, and never answer.
+    """A transport whose servers accept a request, but never answer.
 
     Attributes:
         asked: Set with the first request.
@@ -33,17 +33,17 @@ class Silent:
         self.asked = asyncio.Event()
 
     async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:  # noqa: ARG002 - the port's
-        """Wait for ever."""
+        """Wait forever."""
         self.asked.set()
         await asyncio.Event().wait()
         raise AssertionError(request.url)
 
 
 class Refusing:
-    """A transport by which every request fails, always for the same reason.
+    """A transport on which every request fails, always for the same reason.
 
     Args:
-        failure_class: The reason; for a family, as ``http_4xx``, a status of it is answered.
+        failure_class: The reason; for a family like ``http_4xx`` it returns one status of it.
     """
 
     def __init__(self, failure_class: str) -> None:
@@ -55,7 +55,7 @@ class Refusing:
 
 
 class Remembering:
-    """``ActorContext.once`` for the calls that are made again and again until an actor has ended."""
+    """``ActorContext.once`` for calls that are repeated until an actor has ended."""
 
     def __init__(self) -> None:
         self._kept: dict[str, JSONValue] = {}
@@ -68,7 +68,7 @@ class Remembering:
 
 
 def alone(ctx: ActorContext, http: Fetcher | None = None) -> ActorContext:
-    """Return a context for one call: with what ``ctx`` has, and memory and sessions that know of no other."""
+    """Return a context for one call: like ``ctx``, but with its own memory and sessions."""
     return replace(
         ctx,
         http=http or ctx.http,
@@ -80,7 +80,7 @@ def alone(ctx: ActorContext, http: Fetcher | None = None) -> ActorContext:
 
 
 def outcome_workflow(actor: type[Actor], given: Mapping[str, JSONValue], ctx: ActorContext) -> Workflow:
-    """Return a pipeline of one call, whose one item is what the actor gives."""
+    """Return a pipeline of one call, whose single item is the actor's output."""
     spec = PipelineSpec.model_validate(
         {
             "name": "tested",
@@ -95,14 +95,14 @@ def outcome_workflow(actor: type[Actor], given: Mapping[str, JSONValue], ctx: Ac
 
 
 def output_of(run: RunResult) -> dict[str, JSONValue]:
-    """Return what the actor gave in a run of :func:`outcome_workflow`."""
+    """Return the actor's output from a run of :func:`outcome_workflow`."""
     assert run.error is None, run.error
     (item,) = PipelineResult.model_validate(run.output(dict)).items
     return item
 
 
 def without(value: Mapping[str, JSONValue], places: Collection[str]) -> dict[str, JSONValue]:
-    """Return ``value`` without the members at these places, as ``"page.fetched_at"``."""
+    """Return ``value`` without the members at these places, such as ``"page.fetched_at"``."""
     kept = {name: part for name, part in value.items() if name not in places}
     for name, part in kept.items():
         if isinstance(part, dict):

@@ -1,4 +1,4 @@
-"""What holds for every actor; subclass it in the tests of one."""
+"""The contract of every actor; subclass it in an actor's tests."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ PROMPT_S = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failing:
-    """How an actor is brought to fail.
+    """How to make an actor fail.
 
     Attributes:
         given: Its input.
-        before: Called first, as to let a server refuse.
-        ctx: In place of the fixture ``ctx``.
+        before: Called first, for example to make a server refuse.
+        ctx: Replaces the fixture ``ctx``.
     """
 
     given: Config
@@ -45,43 +45,43 @@ class Failing:
 class ActorContract:
     """The contract; its tests are coroutines, so pytest needs ``asyncio_mode = "auto"``.
 
-    A fixture ``given`` has to give an input that works, one ``failures`` how each declared failure class
-    comes about. What the actor may use is given by ``ctx``: HTTP on loopback and stores in memory, if it is
-    not overridden by something that is made of the fixture ``loopback``.
+    The fixture ``given`` must return an input that works, and ``failures`` how to cause each declared failure
+    class. The fixture ``ctx`` returns the actor's context: HTTP on loopback and stores in memory, unless an
+    override changes it, based on the fixture ``loopback``.
 
     Attributes:
         actor: The actor.
-        volatile: Parts of its output that differ from call to call, as ``"page.fetched_at"``.
+        volatile: Parts of its output that differ between calls, such as ``"page.fetched_at"``.
     """
 
     actor: type[Actor]
     volatile: frozenset[str] = frozenset()
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Try each failure class by itself."""
+        """Test each failure class separately."""
         if "failure_class" in metafunc.fixturenames:
             metafunc.parametrize("failure_class", sorted(self.actor.failure_classes) or [""])
 
     @pytest.fixture
     async def loopback(self) -> AsyncIterator[ActorContext]:
-        """Give HTTP on loopback, and stores in memory."""
+        """Provide HTTP on loopback, and stores in memory."""
         policy = HttpPolicy(allow_private_hosts=("127.0.0.1",), obey_robots=False)
         async with open_fetcher(policy) as fetcher:
             yield ActorContext(http=fetcher)
 
     @pytest.fixture
     def ctx(self, loopback: ActorContext) -> ActorContext:
-        """Give what the actor may use; override it where it needs a browser, secrets or a place for files."""
+        """Provide the actor's context; override it if it needs a browser, secrets or a place for files."""
         return loopback
 
     @pytest.fixture
     def given(self) -> Config:
-        """Give an input that works."""
+        """Provide an input that works."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `given`: an input that works")
 
     @pytest.fixture
     def failures(self) -> Mapping[str, Failing]:
-        """Give how each failure class comes about."""
+        """Provide a way to cause each failure class."""
         return {}
 
     def test_it_is_found_by_its_name_and_each_alias(self) -> None:
@@ -148,7 +148,7 @@ class ActorContract:
         self, ctx: ActorContext, given: Config
     ) -> None:
         if not _takes_a_session(self.actor) or "network" not in self.actor.needs(given):
-            return  # it has no use for one
+            return  # it does not use one
         unknown = await self._failure(ctx, Failing(given={**given, "session": "nobody"}))
         assert failure_class_of(unknown) == "auth_required"
         self._check_declared(["auth_required"])
@@ -164,7 +164,7 @@ class ActorContract:
         for _ in range(turns):
             await asyncio.sleep(0)
         if not call.cancel():
-            return  # it was done by then
+            return  # it was already done
         await _settled(call)
         assert call.cancelled()
 
@@ -178,7 +178,7 @@ class ActorContract:
         await asyncio.wait([call, asked], return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()
         if not call.cancel():
-            return  # it asks nobody, or not by ``ctx.http``
+            return  # it sends no request, or not with ``ctx.http``
         await _settled(call)
         assert call.cancelled()
 
@@ -195,7 +195,7 @@ class ActorContract:
         return await call_until_done(self.actor, alone(ctx), given)
 
     async def _failures_by(self, ctx: ActorContext, given: Config) -> AsyncIterator[str]:
-        """Yield what the actor fails with, if every request fails with one class of those of the network."""
+        """Yield the actor's failures if every request fails with one network failure class."""
         for word in sorted(failures_of(["network"])):
             http = Fetcher(ctx.http.policy, Refusing(word))
             try:
@@ -210,7 +210,7 @@ class ActorContract:
     async def _failure(self, ctx: ActorContext, failing: Failing) -> Exception:
         if failing.before is not None:
             failing.before()
-        with pytest.raises(Exception, match=r"\S") as failed:  # it says what happened
+        with pytest.raises(Exception, match=r"\S") as failed:  # its message is not empty
             await self._call(failing.ctx or ctx, failing.given)
         return failed.value
 

@@ -1,4 +1,4 @@
-"""What holds for every platform; subclass it in the tests of one."""
+"""The contract of every platform; subclass it in a platform's tests."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from agentic.migrations.drift import differences
 
 
 class PlatformContract(EndingsContract):
-    """The contract. A fixture ``config`` has to give the config of an agent that finds ``row_count`` rows.
+    """The contract. A fixture ``config`` must return the config of an agent that finds ``row_count`` rows.
 
     Attributes:
         platform: Name of the platform.
         model: The table that its mapper fills.
-        row_count: How many rows one run of ``config`` leaves there.
+        row_count: How many rows one run of ``config`` stores there.
     """
 
     platform: str

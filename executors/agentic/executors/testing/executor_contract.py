@@ -1,4 +1,4 @@
-"""What holds for every executor of a graph; subclass it in the tests of one."""
+"""The contract of every executor of a graph; subclass it in an executor's tests."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ PROMPT_S = 5.0
 
 
 class Odd:
-    """A message that nobody declares."""
+    """A message that no executor declares."""
 
 
 class ExecutorContract:
     """The contract; its tests are coroutines, so pytest needs ``asyncio_mode = "auto"``.
 
-    A fixture ``executor`` has to give a new executor, ``message`` what it takes, and ``outputs`` the list of
-    what it gives then: the return value of its handler, what it sends, and what it yields.
+    The fixture ``executor`` must return a new executor, ``message`` its input, and ``outputs`` the list of
+    its outputs: the return value of its handler, sent messages, and yielded values.
     """
 
     @pytest.fixture
     def workflow(self, executor: Executor) -> Workflow:
-        """Put the executor into a graph, before a node that yields what it sends."""
+        """Put the executor into a graph, before a node that yields its messages."""
         return WorkflowBuilder("tested", version="1").set_start(executor).add_edge(executor, kept).build()
 
     async def test_it_gives_the_same_on_the_engine_and_through_a_durable_run(
@@ -60,7 +60,7 @@ class ExecutorContract:
         for _ in range(turns):
             await asyncio.sleep(0)
         if not run.cancel():
-            return  # it was done by then
+            return  # it was already done
         async with asyncio.timeout(PROMPT_S):
             await asyncio.wait([run])
         assert run.cancelled()

@@ -1,4 +1,4 @@
-"""The fixtures; pytest finds them by an entry point. What they need is loaded when they are used."""
+"""The fixtures; pytest finds them by an entry point. They load their imports on use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def _agentic_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with the tables of all installed plugins, to be copied: to migrate takes 0.2 s."""
+    """A file with the tables of all installed plugins, to copy: a migration takes 0.2 s."""
     from agentic.core.hooks import get_registry
     from agentic.migrations.runner import upgrade
 
@@ -35,7 +35,7 @@ def _agentic_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def agentic_database(_agentic_tables: Path, tmp_path: Path) -> Iterator[Database]:
-    """Give an empty database with the tables of all installed plugins."""
+    """Provide an empty database with the tables of all installed plugins."""
     from agentic.mappers import Database
 
     database = Database(f"sqlite:///{shutil.copy(_agentic_tables, tmp_path / 'agentic.db')}")
@@ -54,7 +54,7 @@ def _agentic_postgres() -> Iterator[PostgresDatabases]:
 
 @pytest.fixture(scope="session")
 def _agentic_postgres_tables(_agentic_postgres: PostgresDatabases) -> Iterator[str]:
-    """A database on it with the tables of all installed plugins, to be copied."""
+    """A database on it with the tables of all installed plugins, to copy."""
     from agentic.core.hooks import get_registry
     from agentic.migrations.runner import upgrade
 
@@ -66,7 +66,7 @@ def _agentic_postgres_tables(_agentic_postgres: PostgresDatabases) -> Iterator[s
 
 @pytest.fixture(params=backends())
 def agentic_each_database(request: pytest.FixtureRequest) -> Iterator[Database]:
-    """Give what ``agentic_database`` gives, on SQLite; and again on PostgreSQL, where there is a server."""
+    """Provide ``agentic_database`` on SQLite, and again on PostgreSQL if there is a server."""
     if request.param == SQLITE:
         yield request.getfixturevalue("agentic_database")
         return
@@ -83,7 +83,7 @@ def agentic_each_database(request: pytest.FixtureRequest) -> Iterator[Database]:
 
 @pytest.fixture
 def run_agent(agentic_database: Database) -> RunAgent:
-    """Give what runs agents into ``agentic_database``."""
+    """Provide a runner of agents with ``agentic_database``."""
     from agentic.executors.testing.running import RunAgent
 
     return RunAgent(agentic_database)
@@ -91,7 +91,7 @@ def run_agent(agentic_database: Database) -> RunAgent:
 
 @pytest.fixture
 def run_workflow() -> RunWorkflow:
-    """Give what runs workflows in this process."""
+    """Provide a runner of workflows in this process."""
     from agentic.executors.testing.workflows import RunWorkflow
 
     return RunWorkflow()
@@ -99,7 +99,7 @@ def run_workflow() -> RunWorkflow:
 
 @pytest.fixture
 def agentic_secrets(agentic_database: Database, monkeypatch: pytest.MonkeyPatch) -> Secrets:
-    """Give the secrets of the projects of ``agentic_database``, with a key of the test's own."""
+    """Provide the secrets of the projects of ``agentic_database``, with the test's own key."""
     from agentic.executors.testing.secrets import Secrets
 
     return Secrets(agentic_database, monkeypatch)
@@ -107,7 +107,7 @@ def agentic_secrets(agentic_database: Database, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def agentic_site() -> Iterator[Site]:
-    """Give a server on loopback that says what the test wants it to."""
+    """Provide a server on loopback with responses set by the test."""
     from agentic.executors.testing.sites import Site
 
     with Site() as site:
@@ -116,7 +116,7 @@ def agentic_site() -> Iterator[Site]:
 
 @pytest.fixture
 async def agentic_nats(tmp_path: Path) -> AsyncIterator[str]:
-    """Give the URL of a NATS server of the test's own."""
+    """Provide the URL of the test's own NATS server."""
     from agentic.core.services import Supervisor, nats_service
 
     async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
@@ -125,7 +125,7 @@ async def agentic_nats(tmp_path: Path) -> AsyncIterator[str]:
 
 @pytest.fixture
 def agentic_home(tmp_path: Path) -> Iterator[Home]:
-    """Give a home in which ``agentic up`` runs: broker, NATS and a worker."""
+    """Provide a home in which ``agentic up`` runs: broker, NATS and a worker."""
     from agentic.executors.testing.homes import Home
 
     with Home(tmp_path) as home:
@@ -133,5 +133,5 @@ def agentic_home(tmp_path: Path) -> Iterator[Home]:
 
 
 def _new_name() -> str:
-    """Return the name of a database that no other test has, whoever shares the server."""
+    """Return a unique database name, even if others share the server."""
     return f"agentic_test_{uuid.uuid4().hex}"

@@ -1,4 +1,4 @@
-"""A home of the test's own, in which everything runs."""
+"""The test's own home, in which everything runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Home:
         return {**given, "AGENTIC_HOME": str(self.path / "home")}
 
     def agentic(self, *arguments: str, timeout_s: float = 60) -> str:
-        """Run a command of ``agentic``; return what it printed.
+        """Run a command of ``agentic``; return its output.
 
         Raises:
             subprocess.CalledProcessError: It failed; ``stderr`` says why.

@@ -1,4 +1,4 @@
-"""What holds for every mapper; subclass it in the tests of one."""
+"""The contract of every mapper; subclass it in a mapper's tests."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from agentic.mappers import Database, ProjectModel, add_project
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapperSamples:
-    """Results as the executor of a platform gives them.
+    """Sample results of a platform's executor.
 
     Attributes:
-        results: Of a run that went well.
+        results: Results of a successful run.
         row_count: How many rows they count as.
-        shorter: The same things as in ``results``, from a source that leaves out what it may.
-        with_a_bad_one: ``results`` and, among them, one more thing that cannot be stored.
-        with_no_json: ``results`` with a value that JSON does not know, such as ``float("nan")``.
+        shorter: The same items as in ``results``, without their optional parts.
+        with_a_bad_one: ``results`` with one more item that cannot be stored.
+        with_no_json: ``results`` with a value that JSON does not have, such as ``float("nan")``.
     """
 
     results: Mapping[str, object]
@@ -36,12 +36,12 @@ class MapperSamples:
 
 
 class MapperContract:
-    """The contract. Each test is run on SQLite, and again on PostgreSQL where there is a server.
+    """The contract. Each test runs on SQLite, and again on PostgreSQL if there is a server.
 
     Attributes:
         platform: Name of the platform.
-        samples: What its mapper is given.
-        config: Of the agent, for a mapper that looks at it.
+        samples: The input of its mapper.
+        config: Config of the agent, for a mapper that reads it.
     """
 
     platform: str
@@ -50,7 +50,7 @@ class MapperContract:
 
     @pytest.fixture
     def room(self, agentic_each_database: Database) -> MappingRoom:
-        """Give two projects to store results in."""
+        """Provide two projects to store results in."""
         return MappingRoom(agentic_each_database, self.platform, self.config)
 
     def test_results_become_rows_and_one_short_result(self, room: MappingRoom) -> None:
@@ -140,7 +140,7 @@ class MapperContract:
     def test_its_rows_are_undone_with_the_transaction_around_it(self, room: MappingRoom) -> None:
         with suppress(InterruptedError), room.mapping() as mapper:
             mapper.save_results(self.samples.results)
-            mapper.db_session.commit()  # as a mapper may, too
+            mapper.db_session.commit()  # a mapper may do this, too
             raise InterruptedError
 
         assert (room.rows(), room.summaries()) == ({}, [])
@@ -156,5 +156,5 @@ class MapperContract:
             assert "before" in session.scalars(select(ProjectModel.name)).all()
         kept = len(room.rows())
         room.save(self.samples.results, room.other)
-        # A mapper that commits by itself has kept its rows: all of them.
+        # A mapper that commits by itself has kept all its rows.
         assert kept in {0, len(room.rows(room.other))}

@@ -1,4 +1,4 @@
-"""Two projects to store results in, and what is there afterwards."""
+"""Two projects to store results in, and checks of their contents afterwards."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ OF_NO_SOURCE = frozenset({*OF_EACH_RUN, "project_id", "agent_id", "first_seen_at
 
 
 class MappingRoom:
-    """A database with two projects that have an agent of a platform each.
+    """A database with two projects, each with an agent of a platform.
 
     Args:
-        database: With all tables, and no row.
-        platform: An installed one, whose mapper and tables are meant.
-        config: Of the agents.
+        database: With all tables, without rows.
+        platform: The installed platform of the mapper and the tables.
+        config: Config of the agents.
 
     Attributes:
         database: As given.
-        agent: Whose results are stored unless another one is named.
+        agent: The default agent for results.
         other: An agent of another project.
     """
 
@@ -55,9 +55,9 @@ class MappingRoom:
 
     @contextmanager
     def mapping(self, agent: AgentModel | None = None) -> Iterator[ResultMapper]:
-        """Give a mapper for a new execution, in a transaction that ends with the block.
+        """Yield a mapper for a new execution, in a transaction that ends with the block.
 
-        What is written before it cannot be rolled back by the mapper.
+        The mapper cannot roll back earlier writes.
         """
         agent = agent or self.agent
         with self.database.joined() as session:
@@ -66,7 +66,7 @@ class MappingRoom:
             yield get_result_mapper(self._platform, session, execution_id, agent)
 
     def save(self, results: Mapping[str, object], agent: AgentModel | None = None) -> ResultMapper:
-        """Store results as an execution of its own; return the mapper that did."""
+        """Store results as a separate execution; return its mapper."""
         with self.mapping(agent) as mapper:
             assert mapper.save_results(results), "save_results returned False, as for a failure"
         return mapper
@@ -74,7 +74,7 @@ class MappingRoom:
     def rows(
         self, agent: AgentModel | None = None, *, without: Collection[str] = ()
     ) -> dict[tuple[str, ...], Row]:
-        """Return what the agent's project has in the platform's tables: table and key -> columns."""
+        """Return the rows of the agent's project in the platform's tables: table and key -> columns."""
         found: dict[tuple[str, ...], Row] = {}
         with self.database.reading() as session:
             for table in self._tables():

@@ -18,7 +18,7 @@ from agentic.executors.testing.postgres_databases import PostgresDatabases
 
 USER = "agentic"
 START_S = 30.0
-MEMORY, DISK = "/dev/shm", "/tmp"  # noqa: S108 - mkdtemp makes a folder of its own in there
+MEMORY, DISK = "/dev/shm", "/tmp"  # noqa: S108 - mkdtemp makes its own folder there
 
 # The server ends when its standard input does: when `stop` closes it, or with these tests, even if they are
 # killed; then the folder goes too.
@@ -47,14 +47,14 @@ CLUSTER = ("--username", USER, "--auth=trust", "--no-sync", *LOCALE)
 
 
 class PostgresServer(PostgresDatabases):
-    """A server in a folder of its own, reached through a socket in there.
+    """A server in its own folder, reached through a socket there.
 
-    PostgreSQL refuses to run as root. Then it runs as ``nobody``, from a copy of its files, as the originals
-    may be in a folder that only root can enter.
+    PostgreSQL refuses to run as root. Then it runs as ``nobody``, from a copy of its files, because the
+    originals may be in a folder that only root can enter.
     """
 
     def __init__(self) -> None:
-        # Not below pytest's folder: a socket has a name of at most 103 bytes, and `nobody` must get there.
+        # Not in pytest's folder: a socket name has at most 103 bytes, and `nobody` needs access.
         self._folder = Path(tempfile.mkdtemp(prefix="agentic-postgres-", dir=_quick_folder()))
         self._data = self._folder / "data"
         self._programs = _programs()
@@ -82,7 +82,7 @@ class PostgresServer(PostgresDatabases):
             time.sleep(0.01)
 
     def remove(self) -> None:
-        """Stop the server and remove all it had."""
+        """Stop the server and remove its data."""
         self.end(b"")
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -95,7 +95,7 @@ class PostgresServer(PostgresDatabases):
         return psycopg.connect(host=str(self._folder), user=USER, dbname="postgres", autocommit=True)
 
     def end(self, words: bytes) -> None:
-        """End the server; with a line as ``words`` its folder stays, with none it goes."""
+        """End the server; with a line in ``words`` its folder stays, without one it is removed."""
         if self._process:
             self._process.communicate(words)
             self._process = None
@@ -119,7 +119,7 @@ class PostgresServer(PostgresDatabases):
                 user=owner.pw_uid if owner else None,
                 group=owner.pw_gid if owner else None,
                 extra_groups=[] if owner else None,
-                start_new_session=True,  # a Ctrl-C is for the tests, which then stop the server
+                start_new_session=True,  # only the tests get Ctrl-C; then they stop the server
             )
 
     def _log_tail(self) -> str:
@@ -127,7 +127,7 @@ class PostgresServer(PostgresDatabases):
 
 
 def _quick_folder() -> str:
-    """Return memory where there is plenty: a new database, 300 files, is there in a third of the time."""
+    """Return a memory folder if there is enough: a new database, 300 files, takes a third of the time."""
     with suppress(OSError):
         room = os.statvfs(MEMORY)
         if room.f_bavail * room.f_frsize > 2**30 and not room.f_flag & os.ST_NOEXEC:
@@ -144,7 +144,7 @@ def _programs() -> Path:
 
 
 def _copy_of_package(programs: Path, folder: Path) -> Path:
-    """Copy what the wheel installed, its libraries beside it too; return where the programs are now."""
+    """Copy the wheel's files and libraries; return the new folder of the programs."""
     package = programs.parents[1]
     for part in package.parent.glob(f"{package.name}*"):
         shutil.copytree(part, folder / part.name, ignore=shutil.ignore_patterns("include", "*.a"))

@@ -1,4 +1,4 @@
-"""Databases on a PostgreSQL server, for tests."""
+"""Test databases on a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from sqlalchemy import make_url
 
 
 class PostgresDatabases(ABC):
-    """Databases on a PostgreSQL server, made for tests and removed after them."""
+    """Databases on a PostgreSQL server, created for tests and removed after them."""
 
     @abstractmethod
     def url(self, database: str) -> str:
-        """Return the URL of a database, as users of the project write it."""
+        """Return the URL of a database in the form that users of the project write."""
 
     @abstractmethod
     def connect(self) -> psycopg.Connection:
-        """Return a connection that may make databases, each statement a transaction."""
+        """Return a connection that may create databases; each statement is a transaction."""
 
     def create(self, database: str, template: str = "template0") -> str:
-        """Make a database as a copy of another one, which nobody may use meanwhile; return its URL."""
-        # By copying files it takes 20 ms, through the log (the default) 30.
+        """Create a database as a copy of another, which must not be in use meanwhile; return its URL."""
+        # Copying files takes 20 ms, the default through the log 30 ms.
         self._run("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY", database, template)
         return self.url(database)
 
     def drop(self, database: str) -> None:
-        """Remove a database, whoever still uses it."""
+        """Remove a database, even while it is in use."""
         self._run("DROP DATABASE {} WITH (FORCE)", database)
 
     def _run(self, statement: LiteralString, *names: str) -> None:
@@ -37,10 +37,10 @@ class PostgresDatabases(ABC):
 
 
 class GivenServer(PostgresDatabases):
-    """A server that somebody else runs, from version 15 on.
+    """An external server, version 15 or later.
 
     Args:
-        url: Of a database on it, with a user who may make others.
+        url: URL of a database on it, with a user who may create others.
     """
 
     def __init__(self, url: str) -> None:

@@ -33,12 +33,12 @@ PROJECT = "tests"
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What became of a run.
+    """The result of a run.
 
     Attributes:
         outcome: How it ended, with counts of rows and warnings.
-        database: Where the rows are.
-        project_id: Whose rows they are.
+        database: Holds the rows.
+        project_id: Owns the rows.
     """
 
     outcome: ExecutionOutcome
@@ -57,7 +57,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """An execution that nobody works on yet."""
+    """An execution that has not started yet."""
 
     execution_id: str
     agent_id: str
@@ -65,10 +65,10 @@ class Queued:
 
 
 class RunAgent:
-    """Runs an agent of a platform once, in a test that is no coroutine; see ``__call__``.
+    """Runs an agent of a platform once, in a test that is not a coroutine; see ``__call__``.
 
     Args:
-        database: Migrated.
+        database: A migrated database.
     """
 
     def __init__(self, database: Database) -> None:
@@ -79,9 +79,9 @@ class RunAgent:
         """Add an agent, and run it.
 
         Args:
-            platform: Name of an installed one.
-            config: What its settings take; what they refuse fails the run.
-            project: Made if it is not there.
+            platform: Name of an installed platform.
+            config: Values for its settings; an invalid value fails the run.
+            project: Created if missing.
 
         Raises:
             LookupError: The platform is not installed.
@@ -89,7 +89,7 @@ class RunAgent:
         return self.run(self.queue(platform, config, project=project))
 
     def queue(self, platform: str, config: Mapping[str, JSONValue], *, project: str = PROJECT) -> Queued:
-        """Add an agent, and an execution for :meth:`run`. Arguments and errors are those of a call."""
+        """Add an agent, and an execution for :meth:`run`. Arguments and errors as in a call."""
         self._count += 1
         get_registry().platform(platform)
         with self._database.writing() as session:
@@ -98,23 +98,23 @@ class RunAgent:
             return Queued(create_execution(session, agent).id, agent.id, owner.id)
 
     def run(self, queued: Queued) -> Ran:
-        """Run an execution; one that was broken off goes on where it stands."""
+        """Run an execution; an interrupted one continues where it stopped."""
         return asyncio.run(self.arun(queued))
 
     async def arun(self, queued: Queued) -> Ran:
-        """Do as :meth:`run`; cancelled, it cancels the execution."""
+        """Same as :meth:`run`; if cancelled, it cancels the execution."""
         host = Host(database=self._database, bus=MemoryBus(), worker="tests")
         outcome = await run_execution(queued.execution_id, queued.agent_id, host=host)
         return Ran(outcome, self._database, queued.project_id)
 
     def look(self, queued: Queued) -> Ran:
-        """Return what has become of an execution."""
+        """Return the current result of an execution."""
         outcome = outcome_of(self._database, queued.execution_id, queued.agent_id)
         return Ran(outcome, self._database, queued.project_id)
 
 
 def project_named(session: Session, name: str) -> ProjectModel:
-    """Return the project of that name; it is made if it is not there."""
+    """Return the project with that name; create it if missing."""
     try:
         return find_project(session, name)
     except UnknownProjectError:

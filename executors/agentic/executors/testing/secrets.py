@@ -1,4 +1,4 @@
-"""Secrets for tests: stored as those of users are, with a key of the test's own."""
+"""Secrets for tests: stored like users' secrets, with the test's own key."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Secrets:
     """The secrets of the projects of a database.
 
     Args:
-        database: Migrated.
-        monkeypatch: Of the test; it gives the process, and those it starts, a key.
+        database: A migrated database.
+        monkeypatch: The test's own; it gives this process and its children a key.
     """
 
     def __init__(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,17 +26,17 @@ class Secrets:
         monkeypatch.setenv(KEYS_VARIABLE, self._key)
 
     def set(self, name: str, value: str, *, project: str = PROJECT) -> None:
-        """Store a secret, in place of one of that name: a config has it as ``${secrets.<name>}``.
+        """Store or replace a secret: a config refers to it as ``${secrets.<name>}``.
 
         Args:
-            name: Of the secret.
+            name: Name of the secret.
             value: Any text.
-            project: Made if it is not there; the one ``run_agent`` takes when left out.
+            project: Created if missing; by default the project of ``run_agent``.
 
         Raises:
-            SecretNameError: ``name`` cannot be one.
+            SecretNameError: ``name`` is not a valid name.
         """
-        # What the environment of a developer has under that name would come first.
+        # A variable of that name in a developer's environment would have priority.
         for variable in (variable_of(name), project_variable(project, name)):
             self._monkeypatch.delenv(variable, raising=False)
         with self._database.writing() as session:

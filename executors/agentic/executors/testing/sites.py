@@ -1,4 +1,4 @@
-"""A server that says what a test wants it to."""
+"""A server with responses set by a test."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class _Answer:
 
 
 class Site:
-    """Serves on loopback between ``with`` and its end. What nobody told it to serve is not found.
+    """Serves on loopback inside a ``with`` block. All paths without a set response are not found.
 
     Attributes:
-        requests: Path and query of each request, in the order they came.
-        headers: Of each of them, with names in lower case.
+        requests: Path and query of each request, in order of arrival.
+        headers: Headers of each request, with names in lower case.
     """
 
     def __init__(self) -> None:
@@ -37,12 +37,12 @@ class Site:
 
     @property
     def host(self) -> str:
-        """Where it listens, as ``allow_private_hosts`` takes it: ``127.0.0.1:8000``."""
+        """Its address, for ``allow_private_hosts``: ``127.0.0.1:8000``."""
         return f"127.0.0.1:{self._server.server_port}"
 
     @property
     def url(self) -> str:
-        """Root of what it serves, without a slash at the end."""
+        """Its root URL, without a slash at the end."""
         return f"http://{self.host}"
 
     def serve(
@@ -51,11 +51,11 @@ class Site:
         """Answer requests for a path from now on.
 
         Args:
-            path: ``/items.json`` for any query, ``/items.json?page=2`` for those that have all of that one.
-                Of several that fit, the one with the longest query is the answer.
-            content: Text or bytes as they are; anything else as JSON.
-            status: Of the answer.
-            headers: Beside ``Content-Type``, which follows from the content unless it is given.
+            path: ``/items.json`` for any query, ``/items.json?page=2`` for queries that contain this one.
+                Of several matches, the one with the longest query answers.
+            content: Text or bytes unchanged; anything else as JSON.
+            status: Status of the response.
+            headers: Besides ``Content-Type``, which depends on the content unless it is given.
         """
         self._answers[path] = _answer(content, status, headers)
 
@@ -68,7 +68,7 @@ class Site:
         content: object = "",
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Answer the next requests for a path, whatever their query, with an error, and then as before."""
+        """Answer the next requests for a path, with any query, with an error, and then as before."""
         self._faults.setdefault(path, []).extend([_answer(content, status, headers)] * times)
 
     def __enter__(self) -> Self:
@@ -99,7 +99,7 @@ class Site:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                """Say what the site is to say."""
+                """Send the set response."""
                 answer = site._next(self.path, dict(self.headers.items()))
                 self.send_response(answer.status)
                 for name, value in answer.headers.items():
@@ -109,7 +109,7 @@ class Site:
                 self.wfile.write(answer.body)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
-                """Say nothing."""
+                """Log nothing."""
 
         return Handler
 

@@ -1,4 +1,4 @@
-"""Looks on while agents of a platform are run, and gets in their way."""
+"""Watches and disturbs runs of a platform's agents."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ ERROR = {"error": "no network"}
 
 
 class Watch:
-    """What became of the runs of a platform, as its executor was asked for it.
+    """Records the calls of a platform's executor.
 
     Args:
-        executor: Of the platform; it is as before when the test ends.
-        monkeypatch: Of the test.
+        executor: The platform's executor; it is restored when the test ends.
+        monkeypatch: The test's own.
 
     Attributes:
-        results: What it was to save, each time.
-        begun_count: How often work was begun: ``execute_agent`` called, a graph made that is to be closed.
-        ended_count: How often it was ended, by ``cleanup`` or ``close``.
-        fails_to_save: Set it, and what it has saved fails afterwards.
-        gives_an_error: Set it, and whatever came of the work, an error is what it gives.
-        on_worked: Set it, and work never ends: it calls this where it would have.
+        results: The results to save, for each call.
+        begun_count: How often work began: ``execute_agent`` called, or a graph with ``close`` made.
+        ended_count: How often it ended, by ``cleanup`` or ``close``.
+        fails_to_save: If set, saving fails afterwards.
+        gives_an_error: If set, the work returns an error, whatever its result.
+        on_worked: If set, work never ends: it calls this at its end instead.
     """
 
     def __init__(self, executor: type[BaseAgentExecutor], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def _wrapped(original: Callable[..., Any], around: Callable[..., Any]) -> Callab
 
 
 def _held(work: AgentWork, on_worked: Callable[[], object]) -> Workflow:
-    """Return the graph of an agent, with a node behind it that never ends."""
+    """Return the graph of an agent, followed by a node that never ends."""
 
     @executor(id="hold")
     async def hold(_output: object) -> object:

@@ -1,4 +1,4 @@
-"""Runs workflows in this process: on the engine alone, and durably."""
+"""Runs workflows in this process: only on the engine, or durably."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ class RunWorkflow:
         """Run it until it has ended, or waits for answers.
 
         Args:
-            workflow: Any.
+            workflow: Any workflow.
             message: Given to every start executor.
-            is_durable: Run it as workers do, from a ledger in memory: all that travels is made JSON, and
+            is_durable: Run it like a worker, from a ledger in memory: all messages are written as JSON, and
                 read again.
 
         Returns:
-            Outputs and durable events. That of a failed run says in ``error`` what failed it: nothing of
-            that is raised.
+            Outputs and durable events. A failed run raises nothing; its ``error`` has the cause.
 
         Raises:
             TypeError: A start executor does not take ``message``.
