@@ -1,8 +1,8 @@
-"""Firecrawl, a service that fetches pages for others: actors that let it scrape, crawl, map and search, and a
-platform whose agents do one of these into tables of their own.
+"""Firecrawl, a service that fetches pages: actors that use it to scrape, crawl, map and search, and a
+platform whose agents do one of these and store the results in their own tables.
 
-``firecrawl_scrape`` takes what ``fetch`` takes and gives what it gives, so that it can stand in where a site
-refuses us. All of them need the extra ``firecrawl``, which is loaded when the service is first asked.
+``firecrawl_scrape`` has the inputs and outputs of ``fetch``, so that it can replace it if a site refuses us.
+All need the extra ``firecrawl``, which is loaded at the first request to the service.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from agentic.core.hooks import ActorAt, Platform, actor_at, hookimpl, platform_a
 
 @hookimpl
 def agentic_platforms() -> Iterable[Platform]:
-    """Bring the platform ``firecrawl``."""
+    """Provide the platform ``firecrawl``."""
     place = "agentic.plugins.firecrawl"
     return [platform_at(f"{place}.platform:PLATFORM", name="firecrawl", migrations=f"{place}.migrations")]
 
 
 @hookimpl
 def agentic_actors() -> Iterable[ActorAt]:
-    """Bring the actors that ask Firecrawl."""
+    """Provide the actors that use Firecrawl."""
     place = "agentic.plugins.firecrawl"
     return [
         actor_at(f"{place}.scrape:FirecrawlScrapeActor", name="firecrawl_scrape", aliases=["firecrawl_api"]),

@@ -1,4 +1,4 @@
-"""What an agent of the platform ``firecrawl`` can be told."""
+"""The settings of agents of the platform ``firecrawl``."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ class FirecrawlAgentSettings(CrawlRules, MapRules, SearchRules, PageInput):
 
     @property
     def pages(self) -> list[str]:
-        """What mode scrape fetches, each once."""
+        """The pages of mode scrape, each once."""
         return list(dict.fromkeys([*filter(None, [self.url]), *self.urls]))
 
     @cached_property
     def spec(self) -> PipelineSpec:
-        """The pipeline that does it: what is found is its one item, or a record for each page of mode scrape.
+        """The pipeline: its result is one item, or a record for each page in mode scrape.
 
-        It holds no secret, only the name of one.
+        It does not contain a secret, only its name.
         """
         actor: Config = {"id": "found", "actor": ACTORS[self.mode].name, "config": self._config()}
         steps: list[JSONValue] = [actor, {"actor": "aggregate", "config": {"items": ["${found}"]}}]
@@ -135,7 +135,7 @@ class FirecrawlAgentSettings(CrawlRules, MapRules, SearchRules, PageInput):
         )
 
     def _config(self) -> Config:
-        """Return what the actor is told, apart from the page that a loop gives it."""
+        """Return the inputs of the actor, without the page from the loop."""
         known = _inputs(ACTORS[self.mode]) - OWN
         told: Config = self.model_dump(mode="json", by_alias=True, include=known, exclude_unset=True)
         if self.api_key is not None:
@@ -179,7 +179,7 @@ class FirecrawlAgentSettings(CrawlRules, MapRules, SearchRules, PageInput):
 
     @model_validator(mode="after")
     def _can_run(self) -> Self:
-        """Check what is known only with the installed actors: failure classes, and who may stand in."""
+        """Check parts that need the installed actors: failure classes and fallback actors."""
         if faults := find_faults(self.spec, get_registry().actors):
             raise ValueError("; ".join(map(str, faults)))
         return self

@@ -1,12 +1,12 @@
-"""Asks Firecrawl through firecrawl-py, one request at a time, and tells what goes wrong in our words.
+"""Calls Firecrawl through firecrawl-py, one request at a time, and translates its errors.
 
-What is known of firecrawl-py 4.53, and what is done about it here:
+Known issues of firecrawl-py 4.53, and their solutions here:
 
-- It repeats a request, up to three times, on 502 and whenever a connection fails, a lost answer included: a
-  crawl would be begun, and paid, three times. ``max_retries=1`` leaves retries to ``error_handling``.
-- Without a key it takes ``FIRECRAWL_API_KEY`` from the environment, for whatever service: it is given "".
-- It waits for ever without a ``timeout``.
-- It tells the service which package called it: it is given the ``origin`` that does not.
+- It repeats a request, up to three times, on 502 and on any failed connection, also after a lost answer: a
+  crawl would begin, and cost, three times. ``max_retries=1`` leaves retries to ``error_handling``.
+- Without a key it takes ``FIRECRAWL_API_KEY`` from the environment, for any service: we pass "".
+- It waits forever without a ``timeout``.
+- It reports the calling package to the service: we pass an ``origin`` that does not.
 - Only the asynchronous client keeps the path of ``api_url``.
 """
 
@@ -37,12 +37,12 @@ MARGIN_S = 15.0
 
 
 class Firecrawl:
-    """A service, as one step asks it.
+    """A service, for one step.
 
     Args:
-        service: Where it is, and the key to it.
-        pause: When it may be asked.
-        timeout_s: Seconds it may take for an answer.
+        service: Its address and key.
+        pause: When requests are allowed.
+        timeout_s: Seconds until it must answer.
     """
 
     def __init__(self, service: Service, pause: Pause, timeout_s: float) -> None:
@@ -51,11 +51,11 @@ class Firecrawl:
         self._timeout_s = timeout_s
 
     async def ask(self, subject: str, call: Callable[[Any], Awaitable[T]]) -> T:
-        """Return what ``call`` gets of the client, once the service may be asked.
+        """Return the result of ``call``, once requests are allowed.
 
         Args:
-            subject: What is asked for, in messages: ``"scrape https://shop.example/"``.
-            call: Makes one request with the ``AsyncFirecrawlClient`` it is given.
+            subject: The request in messages: ``"scrape https://shop.example/"``.
+            call: Makes one request with the given ``AsyncFirecrawlClient``.
 
         Raises:
             ActorError: There is no answer, or it is a refusal.
@@ -78,14 +78,14 @@ class Firecrawl:
         except library.lost as exc:
             is_timeout = isinstance(exc, library.timeouts)
             raise lost_connection(exc, subject, is_timeout=is_timeout) from exc
-        # The client looks into answers without looking at them first; a ValidationError is a ValueError.
+        # The client does not check answers before it uses them; a ValidationError is a ValueError.
         except (AttributeError, KeyError, TypeError, ValueError) as exc:
             raise unreadable(exc, subject) from exc
         finally:
             await client.async_http_client.close()
 
     def _refusal(self, exc: Any, subject: str) -> ActorError:  # noqa: ANN401 - the library is not typed
-        """Return the service's refusal; what the client refuses of itself has no answer to it."""
+        """Return the service's refusal; refusals by the client itself have no answer."""
         if exc.response is None:
             return failure(subject, "error", self._service.hide(str(exc)))
         answer = Answer(
@@ -107,16 +107,16 @@ class Firecrawl:
 
 
 async def open_firecrawl(ctx: ActorContext, given: ServiceInput, timeout_s: float) -> Firecrawl:
-    """Return the service that a step asks.
+    """Return the service for a step.
 
     Args:
         ctx: Has the secrets and the memory.
         given: Names it.
-        timeout_s: What the service is given for an answer.
+        timeout_s: Seconds until the service must answer.
 
     Raises:
-        SettingsError: AGENTIC_FIRECRAWL_URL is no URL.
-        ActorError: It needs a key, and there is none that can be used (``auth_required``).
+        SettingsError: AGENTIC_FIRECRAWL_URL is not a URL.
+        ActorError: It needs a key, but has no usable one (``auth_required``).
     """
     service = await service_of(ctx, given)
     pause = Pause(ctx.memory, service.host, ctx.http.policy.max_wait_s)
@@ -125,7 +125,7 @@ async def open_firecrawl(ctx: ActorContext, given: ServiceInput, timeout_s: floa
 
 @dataclass(frozen=True, slots=True)
 class _Library:
-    """What is used of firecrawl-py and of the HTTP client below it."""
+    """The used parts of firecrawl-py and of its HTTP client."""
 
     client: Any
     origin: str
@@ -134,7 +134,7 @@ class _Library:
     timeouts: type[Exception]
 
     def open(self, service: Service, timeout_s: float) -> Any:  # noqa: ANN401 - the library is not typed
-        """Return a client; making one reads all certificates, which takes 20 ms."""
+        """Return a client; creating one reads all certificates, which takes 20 ms."""
         return self.client(
             api_key=service.key, api_url=service.url, timeout=timeout_s, max_retries=1, origin=self.origin
         )

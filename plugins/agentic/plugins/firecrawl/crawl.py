@@ -1,4 +1,4 @@
-"""The actor that lets Firecrawl crawl a site."""
+"""The actor that crawls a site with Firecrawl."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agentic.plugins.firecrawl.paid import PaidActor
 from agentic.plugins.firecrawl.rules import CrawlRules
 
 ONCE = "firecrawl_crawl"
-MOST_PAGES = 1_000  # all of them are in one result, and that is in the run's state
+MOST_PAGES = 1_000  # all are in one result, which is in the run's state
 PASSING = frozenset({"connect", "dns", "rate_limited", "timeout"})
 
 Item = dict[str, JSONValue]
@@ -106,7 +106,7 @@ class FirecrawlCrawlActor(PaidActor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
     may_wait = True
 
     async def run(self, ctx: ActorContext, given: FirecrawlCrawlInput, /) -> FirecrawlCrawlOutput | Again:
-        """Return the pages once the crawl is completed."""
+        """Return the pages once the crawl has completed."""
         timeout_s = given.timeout_s or ctx.http.policy.timeout_s
         service = await open_firecrawl(ctx, given, timeout_s)
         job = await current_job(
@@ -141,12 +141,12 @@ class FirecrawlCrawlActor(PaidActor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
 
 
 def _may_pass(exc: ActorError) -> bool:
-    """Whether a look that failed is worth another: the crawl itself is there and goes on."""
+    """Whether a failed poll is worth a retry: the crawl itself exists and continues."""
     return exc.failure_class in PASSING or exc.failure_class.startswith("http_5")
 
 
 async def _stop(service: Firecrawl, job: Job, state: State, given: FirecrawlCrawlInput) -> State:
-    """Cancel a crawl that takes too long; return its state if it has come to its end meanwhile.
+    """Cancel a crawl that takes too long; return its state if it has completed meanwhile.
 
     Raises:
         ActorError: It was cancelled (``timeout``).
@@ -161,7 +161,7 @@ async def _stop(service: Firecrawl, job: Job, state: State, given: FirecrawlCraw
 
 
 def _ended(job: Job, state: State) -> ActorError:
-    """Return why there is nothing to be had of a crawl."""
+    """Return why a crawl has no results."""
     word = "cancelled" if state.status == "cancelled" else "error"
     message = (
         f"the crawl {job.id} ended as {state.status!r} with {state.completed} pages; run the pipeline again"
@@ -198,7 +198,7 @@ async def _output(
 
 
 async def _item(ctx: ActorContext, given: FirecrawlCrawlInput, document: Document) -> Item:
-    """Return what is told of a page, unless it is a refusal."""
+    """Return the item of a page, unless it is a refusal."""
     page = page_of(_address(document), document, datetime.now(UTC))
     await judge(ctx, page)
     extracted = item_of(document.get("json"), given.json_schema, page.final_url) if given.wants_item else {}

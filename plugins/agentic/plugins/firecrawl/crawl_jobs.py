@@ -1,7 +1,7 @@
-"""A crawl at the service: begun, looked at, ended, its pages fetched.
+"""A crawl at the service: begin it, poll it, end it, fetch its pages.
 
-The client's own waiting and paging are not used: it would hold a worker for hours, and when a page of results
-cannot be had it gives what it has so far as if that were all.
+This does not use the client's own waiting and paging: it would occupy a worker for hours, and if a page of
+results fails, it returns the results so far as if they were complete.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from agentic.plugins.firecrawl.failures import CODES
 
 FIRST_PAUSE_S = 2.0
 LONGEST_PAUSE_S = 15.0
-SHARE = 0.25  # of the time a crawl has taken so far; what it is late then is hardly noticed
+SHARE = 0.25  # of the crawl's time so far; such a delay is hardly noticed
 
 CONFLICT = 409
 KEY_HEADER = "x-idempotency-key"
@@ -34,38 +34,38 @@ Status = Literal["scraping", "completed", "failed", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A crawl that was begun: its id, and the Unix time of that."""
+    """A crawl: its id, and the Unix time of its start."""
 
     id: str
     begun_at: float
 
     @classmethod
     def read(cls, kept: JSONValue) -> Job:
-        """Return what :func:`begin` gave."""
+        """Read the result of :func:`begin`."""
         told = cast(Mapping[str, Any], kept)
         return cls(str(told["id"]), float(told["begun_at"]))
 
     def kept(self) -> JSONValue:
-        """Return what :meth:`read` reads."""
+        """Return the form that :meth:`read` reads."""
         return {"id": self.id, "begun_at": self.begun_at}
 
     @property
     def path(self) -> str:
-        """Where it is at the service."""
+        """Its path at the service."""
         return f"/v2/crawl/{quote(self.id, safe='')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """How far a crawl is, and some of its pages.
+    """The progress of a crawl, and some of its pages.
 
     Attributes:
-        status: As the service has it.
-        completed: Pages that are done.
+        status: As reported by the service.
+        completed: Finished pages.
         total: Pages known so far.
-        credits: Spent on it.
-        documents: The first pages, or those ``following`` an earlier state.
-        following: Where there are more; a crawl that goes on always says so.
+        credits: Spent credits.
+        documents: The first pages, or the pages ``following`` an earlier state.
+        following: Address of more; a running crawl always has one.
     """
 
     status: Status
@@ -87,7 +87,7 @@ class PageError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """All that came of a crawl."""
+    """The results of a crawl."""
 
     documents: tuple[Document, ...]
     errors: tuple[PageError, ...]
@@ -96,28 +96,28 @@ class Found:
 
 
 def pause_s(elapsed_s: float, deadline_s: float) -> float:
-    """Return the seconds until a crawl is looked at again: the more, the longer it has taken.
+    """Return the seconds until the next poll of a crawl: they grow with its duration.
 
     Args:
-        elapsed_s: Since it was begun.
-        deadline_s: When it is ended, counted likewise.
+        elapsed_s: Since its start.
+        deadline_s: When to end it, also since its start.
     """
     grown_s = min(max(SHARE * elapsed_s, FIRST_PAUSE_S), LONGEST_PAUSE_S)
     return max(min(grown_s, deadline_s - elapsed_s), 0.0)
 
 
 async def begin(service: Firecrawl, url: str, options: Mapping[str, object], key: str | None) -> JSONValue:
-    """Begin a crawl and return what to remember of it.
+    """Begin a crawl and return the data to remember.
 
     Args:
-        service: Is to crawl.
+        service: Crawls.
         url: Where to begin.
         options: Keywords of the client's ``start_crawl``.
-        key: A UUID by which the service knows a second request for the same crawl; it begins none then, and
-            the first one is looked for among those that go on.
+        key: A UUID by which the service recognises a second request for the same crawl; it then begins none,
+            and the first one is searched for among the running crawls.
 
     Raises:
-        ActorError: There is no answer, it is a refusal, or the crawl that was begun cannot be found.
+        ActorError: There is no answer, it is a refusal, or the first crawl cannot be found.
     """
     try:
         begun = await service.ask(f"start the crawl of {safe_url(url)}", partial(_start, url, options, key))
@@ -129,7 +129,7 @@ async def begin(service: Firecrawl, url: str, options: Mapping[str, object], key
 
 
 def _start(url: str, options: Mapping[str, object], key: str | None, client: Any) -> Any:  # noqa: ANN401 - the library is not typed
-    if key is not None:  # the client has no way to give it for a crawl
+    if key is not None:  # the client cannot send it for a crawl
         client.async_http_client._client.headers[KEY_HEADER] = key
     return client.start_crawl(url, **options)
 
@@ -139,10 +139,10 @@ def _remembered(job_id: str) -> JSONValue:
 
 
 async def _begun_before(service: Firecrawl, url: str) -> str:
-    """Return the id of a crawl that was begun and whose answer was lost.
+    """Return the id of a crawl that has begun, but the answer was lost.
 
     Raises:
-        ActorError: It has ended, or there are several of that address.
+        ActorError: It has ended, or there are several for that address.
     """
     active = await service.ask("list running crawls", lambda client: client.get_active_crawls())
     found = [str(crawl.id) for crawl in active.crawls if canonical_url(crawl.url) == canonical_url(url)]
@@ -157,10 +157,10 @@ async def _begun_before(service: Firecrawl, url: str) -> str:
 
 
 async def look(service: Firecrawl, job: Job) -> State:
-    """Return how far a crawl is.
+    """Return the state of a crawl.
 
     Raises:
-        ActorError: It is no longer kept (``gone``), or there is no answer.
+        ActorError: The service no longer has it (``gone``), or there is no answer.
     """
     try:
         return await _state(service, job.path)
@@ -172,18 +172,18 @@ async def look(service: Firecrawl, job: Job) -> State:
 
 
 async def end(service: Firecrawl, job: Job) -> bool:
-    """End a crawl; return False if it was completed before that."""
+    """End a crawl; return False if it had completed before."""
     return bool(await service.ask(f"cancel the crawl {job.id}", lambda client: client.cancel_crawl(job.id)))
 
 
 async def collect(service: Firecrawl, job: Job, state: State, max_pages: int) -> Found:
-    """Return what came of a completed crawl.
+    """Return the results of a completed crawl.
 
     Args:
-        service: Has it.
+        service: Has the crawl.
         job: The crawl.
         state: Its first pages.
-        max_pages: Most pages that are asked for.
+        max_pages: Maximum number of pages.
     """
     documents, following = [*state.documents], state.following
     while following is not None and len(documents) < max_pages:
@@ -204,7 +204,7 @@ async def collect(service: Firecrawl, job: Job, state: State, max_pages: int) ->
 
 
 async def _state(service: Firecrawl, address: str) -> State:
-    """Return the state at an address; the client asks for it at the service, whatever host it names."""
+    """Return the state at an address; the client always requests it at the service, for any host in it."""
     found = await service.ask("report the status of the crawl", partial(_page, address=address))
     return State(
         status=found.status,

@@ -1,4 +1,4 @@
-"""What ``agentic doctor`` says of the Firecrawl agents."""
+"""The report of ``agentic doctor`` on the Firecrawl agents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _look(settings: FirecrawlAgentSettings) -> Iterator[Finding]:
 
 
 def _secrets(settings: FirecrawlAgentSettings) -> Iterator[str]:
-    """Yield the secret that the cloud gets where an agent names none."""
+    """Yield the cloud's default secret if an agent names none."""
     try:
         needs_key = settings.api_key is None and place_of(settings).is_cloud
     except SettingsError:

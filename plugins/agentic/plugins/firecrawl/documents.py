@@ -1,7 +1,7 @@
-"""What Firecrawl gives of a page.
+"""Firecrawl's documents of pages.
 
-It answers for a site that refused as for one that did not: the status is in the metadata. The answer is
-therefore judged as if we had fetched the page ourselves, by the fetcher's own rules.
+It answers for a refusing site as for any other: the status is in the metadata. So the answer is judged by
+the fetcher's own rules, as if we had fetched the page ourselves.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ CONTENTS = ("markdown", "html", "links")
 
 
 def plain(document: Any) -> Document:  # noqa: ANN401 - of the client, which is not typed
-    """Return a document of the client as data, names as the client spells them, without what is null."""
+    """Return a document of the client as data, with the client's names and without nulls."""
     return cast(Document, document.model_dump(mode="json", exclude_none=True))
 
 
 def metadata_of(document: Document) -> dict[str, JSONValue]:
-    """Return what the service knows of a page."""
+    """Return the service's metadata of a page."""
     metadata = document.get("metadata")
     return metadata if isinstance(metadata, dict) else {}
 
 
 def page_of(asked_url: str, document: Document, now: datetime) -> Page:
-    """Return the page as the site gave it.
+    """Return the page as the site returned it.
 
     Raises:
-        ActorError: The service has nothing but an error to tell (``error``).
-        InvalidUrlError: The page has an address that is none.
+        ActorError: The service only reports an error (``error``).
+        InvalidUrlError: The page has an invalid address.
     """
     metadata = metadata_of(document)
     text = str(document.get("raw_html", ""))
@@ -55,7 +55,7 @@ def page_of(asked_url: str, document: Document, now: datetime) -> Page:
 
 
 def summary_of(document: Document) -> dict[str, JSONValue]:
-    """Return what a list of pages says of one: address, status, title, and what was made of the page."""
+    """Return the summary of a page for lists: address, status, title, and the requested formats."""
     metadata = metadata_of(document)
     told = {name: metadata[name] for name in SHOWN if name in metadata}
     return {
@@ -67,20 +67,20 @@ def summary_of(document: Document) -> dict[str, JSONValue]:
 
 
 def record_of(document: Document, url: str, status: JSONValue, item: dict[str, JSONValue]) -> Document:
-    """Return all there is of a page: what was made of it, what the service knows, what a model read.
+    """Return all data of a page: the requested formats, the service's metadata, the item of a model.
 
     Args:
         document: Of the service.
         url: Of the page.
         status: The site's.
-        item: What a model read; empty if none was to.
+        item: Read by a model; empty without one.
     """
     record = {"url": url, "status": status, **_made(document), "metadata": metadata_of(document)}
     return {**record, "item": item} if item else record
 
 
 async def judge(ctx: ActorContext, page: Page) -> None:
-    """Refuse what the fetcher would have refused: a status from 400 on, a challenge in place of the page.
+    """Refuse pages that the fetcher would refuse: a status from 400 on, a challenge instead of the page.
 
     Raises:
         FetchError: It is refused; the failure class says why.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FirecrawlAgentExecutor(PipelineAgentExecutor):
-    """Runs the pipeline of one actor that an agent's config stands for: :class:`FirecrawlAgentSettings`."""
+    """Runs an agent's config as a pipeline of one actor: :class:`FirecrawlAgentSettings`."""
 
     @cached_property
     def settings(self) -> FirecrawlAgentSettings:

@@ -1,4 +1,4 @@
-"""What a model read from a page, checked against the JSON Schema it was asked for."""
+"""The item that a model read from a page, checked against the requested JSON Schema."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def _checked(schema: dict[str, JSONValue]) -> dict[str, JSONValue]:
 
 
 JsonSchema = Annotated[dict[str, JSONValue], AfterValidator(_checked)]
-"""A JSON Schema (2020-12 unless it says otherwise), checked when the spec is read."""
+"""A JSON Schema (by default 2020-12), checked when the spec is read."""
 
 
 def item_of(found: JSONValue, schema: Mapping[str, JSONValue] | None, url: str) -> Item:
-    """Return the fields that were found; one that is null is left out, as the page does not tell it.
+    """Return the found fields without nulls, which the page does not have.
 
     Args:
-        found: What the model made of the page.
-        schema: What it was to make, if that was said.
+        found: The output of the model.
+        schema: The requested schema, if any.
         url: Of the page.
 
     Raises:
-        ActorError: It is something else (``schema_invalid``).
+        ActorError: It does not match (``schema_invalid``).
     """
     if not isinstance(found, dict):
         raise _misfit(url, f"{type(found).__name__} found instead of an object")
@@ -55,7 +55,7 @@ def _fault(item: Item, schema: Mapping[str, JSONValue]) -> str | None:
 
     kind = validator_for(schema, default=Draft202012Validator)
     try:
-        # With a registry of its own, a `$ref` to somewhere else is refused instead of fetched.
+        # With its own registry, an external `$ref` is refused instead of fetched.
         fault = next(iter(kind(schema, registry=Registry()).iter_errors(item)), None)
     except Unresolvable as exc:
         return f"the schema refers to {exc.ref!r}, which is not in it"

@@ -1,6 +1,6 @@
-"""What goes wrong between us and Firecrawl, as failure classes.
+"""Errors between us and Firecrawl, as failure classes.
 
-What goes wrong between Firecrawl and a site comes as a success, with the site's status in the metadata: see
+Errors between Firecrawl and a site arrive as a success, with the site's status in the metadata: see
 :mod:`agentic.plugins.firecrawl.documents`.
 """
 
@@ -57,12 +57,12 @@ class MissingFirecrawlError(ActorError, ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer of the service that is a refusal.
+    """A refusal by the service.
 
     Attributes:
-        status: Of the answer; below 400 if only its content says that it failed.
+        status: Of the answer; below 400 if only its content reports the failure.
         headers: Names in any case.
-        content: Its JSON object; None where it is none.
+        content: Its JSON object; None if it is not one.
     """
 
     status: int
@@ -71,15 +71,15 @@ class Answer:
 
 
 def refusal_of(answer: Answer, subject: str, now: datetime) -> ActorError:
-    """Return a refusal as an error.
+    """Convert a refusal to an error.
 
     Args:
         answer: The refusal.
-        subject: What was asked for: ``"scrape https://shop.example/"``.
-        now: With a time zone, for a ``Retry-After`` that is a date.
+        subject: The request: ``"scrape https://shop.example/"``.
+        now: With a time zone, for a ``Retry-After`` date.
     """
     word, detail = _verdict(answer)
-    # Where the service could not reach the site, the status is that of the service.
+    # If the service could not reach the site, the status is the service's own.
     is_own = answer.status >= 400 and str((answer.content or {}).get("code")) not in CODES
     fields = {name.lower(): value for name, value in answer.headers.items()}
     return failure(
@@ -93,14 +93,14 @@ def refusal_of(answer: Answer, subject: str, now: datetime) -> ActorError:
 
 
 def lost_connection(exc: BaseException, subject: str, *, is_timeout: bool) -> ActorError:
-    """Return what happened on the way to the service as an error; it may have done what it was asked for."""
+    """Return the error for a lost connection to the service, which may have done the work anyway."""
     if is_timeout:
         return failure(subject, FailureClass.TIMEOUT, "the service did not answer in time")
     return failure(subject, _root_class(exc), f"the service could not be reached ({type(exc).__name__})")
 
 
 def unreadable(exc: Exception, subject: str) -> ActorError:
-    """Return an answer that cannot be read as an error."""
+    """Return the error for an unreadable answer."""
     return failure(subject, FailureClass.DECODE, f"the answer cannot be read ({type(exc).__name__})")
 
 
@@ -113,7 +113,7 @@ def failure(
     wait_s: float | None = None,
     detail: str = "",
 ) -> ActorError:
-    """Return an error that says what Firecrawl did not do, why, and what can be done about it."""
+    """Return an error with the failed request, the reason and a solution."""
     told = f"{word}, {detail}" if detail else word
     advice = ADVICE.get(detail) or ADVICE.get(word)
     message = f"Firecrawl did not {subject} ({told}): {reason}"
@@ -138,7 +138,7 @@ def _verdict(answer: Answer) -> tuple[str, str]:
 
 
 def _reason(answer: Answer) -> str:
-    """Return what the service says, and nothing of a page or of what it was sent."""
+    """Return the service's message, without content of a page or the request."""
     said = (answer.content or {}).get("error")
     return (
         f"it answered {answer.status}: {mask_known(said)[:MESSAGE_LIMIT]}"

@@ -1,4 +1,4 @@
-"""What a run of an agent found: pages, links and failures, out of what its actors gave."""
+"""Results of an agent's run: pages, links and failures, from the outputs of its actors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Item = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What was found.
+    """The results.
 
     Attributes:
-        pages: Records as :func:`~agentic.plugins.firecrawl.documents.record_of` makes them.
-        links: What a map or a search tells of URLs, in the order of the answer.
-        failed: A sentence for each page that failed.
-        robots_blocked: What robots.txt forbids.
-        credits: Spent, as far as the service tells; None for a map or a search, of which it does not.
+        pages: Records from :func:`~agentic.plugins.firecrawl.documents.record_of`.
+        links: URLs with their data from a map or a search, in the order of the answer.
+        failed: A sentence for each failed page.
+        robots_blocked: Pages that robots.txt forbids.
+        credits: Spent credits, if the service reports them; None for a map or a search.
     """
 
     pages: tuple[Item, ...] = ()
@@ -32,7 +32,7 @@ class Found:
     credits: int | None = None
 
     def summary(self) -> dict[str, object]:
-        """Return it in numbers, for the result in short."""
+        """Return the counts, for the summary of the result."""
         counts: dict[str, object] = {
             "pages": len(self.pages),
             "links": len(self.links),
@@ -52,11 +52,11 @@ class NothingFoundError(AgenticError):
 
 
 def found_in(result: PipelineResult) -> Found:
-    """Return what a pipeline of :class:`FirecrawlAgentSettings` found."""
+    """Return the results of a pipeline of :class:`FirecrawlAgentSettings`."""
     gave_up = tuple(_sentence(one.item, one.failure_class, one.message) for one in result.failed_items)
     if result.pipeline == "firecrawl_scrape":
         return _scraped(result.items, gave_up)
-    if not result.items:  # the one step was given up, and error_handling goes on without it
+    if not result.items:  # the one step failed, and error_handling continues without it
         return Found(failed=gave_up)
     (answer,) = result.items
     match result.pipeline:
@@ -89,5 +89,5 @@ def _items(answer: Item, name: Literal["items", "failed", "listed"]) -> Iterator
 
 
 def _sentence(url: JSONValue, failure_class: str, message: str) -> str:
-    """Return what failed; what was no single page has no ``url``."""
+    """Describe a failure; a failure of more than one page has no ``url``."""
     return message if url is None or str(url) in message else f"{url} ({failure_class}): {message}"

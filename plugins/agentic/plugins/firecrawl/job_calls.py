@@ -1,4 +1,4 @@
-"""The job of a call: begun once, found again by whoever goes on, called off when nobody does."""
+"""The job of a call: begun once, found again on a resume, cancelled if the call is abandoned."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LAST_S = 10.0
 """Wait for the id of a job that is no longer needed."""
 
 Begin = Callable[[str | None], Awaitable[JSONValue]]
-"""Starts a job; a second one with the same key is the first one."""
+"""Starts a job; a second start with the same key returns the first job."""
 
 
 async def current_job(ctx: ActorContext, name: str, begin: Begin) -> Job:
     """Return the job of this call; begin it if there is none.
 
-    A job that is begun while the call is cancelled is remembered: for who makes the call again, or ends it.
+    If the call is cancelled while a job begins, the job is remembered for a repeated call, or to end it.
 
     Args:
         ctx: Of the call.
@@ -47,7 +47,7 @@ async def current_job(ctx: ActorContext, name: str, begin: Begin) -> Job:
 
 
 async def call_off(ctx: ActorContext, name: str, given: ServiceInput) -> None:
-    """End the job of a call, if it has one; when the call is made again, it begins another one.
+    """End the job of a call, if it has one; a repeated call begins another one.
 
     Args:
         ctx: Of the call.
@@ -55,7 +55,7 @@ async def call_off(ctx: ActorContext, name: str, given: ServiceInput) -> None:
         given: Names the service.
 
     Raises:
-        ActorError: It may go on.
+        ActorError: It may still run.
     """
     key = name
     while (kept := await ctx.once(key, _nothing) or await _interrupted(ctx, key)) is not None:
@@ -73,14 +73,14 @@ async def _call_off(ctx: ActorContext, job: Job, given: ServiceInput) -> None:
             is_ended = await end(service, job) or (await look(service, job)).status == "cancelled"
     except (ActorError, TimeoutError) as exc:
         if isinstance(exc, ActorError) and exc.status == 404:
-            return  # it is no longer kept
+            return  # the service no longer has it
         raise _unended(job, exc) from exc
     if is_ended:
         await ctx.memory.put(_ended(job), True)
 
 
 async def _once(ctx: ActorContext, key: str, begin: Begin) -> Job:
-    """Return the job of that name, begun now if there is none; remember one that is begun in vain."""
+    """Return the job with that name, or begin it; remember a job that was begun in vain."""
     begun: list[Job] = []
 
     async def kept() -> JSONValue:
@@ -103,20 +103,20 @@ async def _begin(ctx: ActorContext, name: str, begin: Begin) -> JSONValue:
     try:
         return await begin(key)
     except ActorError as exc:
-        # What the service refused it did not begin, but it may have taken note of the key. Else it is open
-        # whether there is a job, so that the key stands.
+        # After a refusal there is no job, but the service may have recorded the key. Otherwise a job may
+        # exist, so the key stays.
         if key is not None and _is_refusal(exc):
             await ctx.memory.put(_refused(key), True)
         raise
 
 
 def _is_refusal(exc: ActorError) -> bool:
-    """Whether nothing was begun. What stands between us and the service answers 408 and 5xx by itself."""
+    """Whether no job began. Proxies between us and the service answer 408 and 5xx themselves."""
     return exc.status is not None and 400 <= exc.status < 500 and exc.status not in (408, CONFLICT)
 
 
 async def _key(ctx: ActorContext, name: str) -> str | None:
-    """Return what names the job of this call to the service; None for a call without a name."""
+    """Return the service's key for the job of this call; None for a call without a name."""
     if not ctx.call:
         return None
     tries = (str(uuid5(NAMESPACE_URL, f"{ctx.call}/{name}/{number}")) for number in count())
@@ -124,7 +124,7 @@ async def _key(ctx: ActorContext, name: str) -> str | None:
 
 
 async def _interrupted(ctx: ActorContext, name: str) -> JSONValue:
-    """Return the job that a call began which was cancelled before anybody else knew of it; None without."""
+    """Return the job of a call that was cancelled before the job was recorded; None without one."""
     key = await _key(ctx, name)
     return None if key is None else await ctx.memory.get(_begun(key))
 
@@ -138,7 +138,7 @@ def _refused(key: str) -> str:
 
 
 async def _whole(begin: Callable[[], Awaitable[JSONValue]], begun: list[Job]) -> JSONValue:
-    """Begin a job; if that is cancelled meanwhile, wait for its id."""
+    """Begin a job; if cancelled meanwhile, wait for its id."""
     begins = asyncio.ensure_future(begin())
     try:
         return await asyncio.shield(begins)
@@ -155,7 +155,7 @@ async def _nothing() -> JSONValue:
 
 
 def _ended(job: Job) -> str:
-    """Name what the project remembers of a job that was called off."""
+    """Return the name under which the project remembers a cancelled job."""
     return f"firecrawl.ended/{job.id}"
 
 

@@ -1,4 +1,4 @@
-"""The actor that lets Firecrawl list the pages of a site."""
+"""The actor that lists the pages of a site with Firecrawl."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class FirecrawlMapActor(PaidActor[FirecrawlMapInput, FirecrawlMapOutput]):
 
 
 def canonical_urls(urls: Iterable[object]) -> tuple[str, ...]:
-    """Return the canonical spelling of each URL once, in order; what is no URL is left out."""
+    """Return the canonical spelling of each URL once, in order, without invalid URLs."""
     return tuple(dict.fromkeys(url for given in urls if (url := _canonical(given)) is not None))
 
 

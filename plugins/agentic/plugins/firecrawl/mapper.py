@@ -1,4 +1,4 @@
-"""Stores what Firecrawl gave as rows of ``firecrawl_pages`` and ``firecrawl_links``."""
+"""Stores results of Firecrawl as rows of ``firecrawl_pages`` and ``firecrawl_links``."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class LinkRecord(_Part):
 
 
 class FirecrawlResultMapper(ResultMapper):
-    """Upserts pages by address, and links by address and by what was asked for."""
+    """Upserts pages by address, and links by address and request."""
 
     def save_results(self, results: Mapping[str, object]) -> bool:
-        """Store what a pipeline found; what failed is a warning.
+        """Store the results of a pipeline; failures become warnings.
 
         Raises:
             NothingFoundError: Every single page failed.
@@ -74,7 +74,7 @@ class FirecrawlResultMapper(ResultMapper):
         for sentence in found.failed:
             self.warn(sentence)
         pages = self.accepted(PageRecord, found.pages, "page")
-        # Its metadata has the id of the scrape, and whether a copy was given: they differ every time.
+        # Its metadata has the id of the scrape, and whether it is a cached copy: they differ every time.
         self.save_rows(FirecrawlPageModel, map(page_row, pages), volatile=["scraped_at", "metadata"])
         settings = FirecrawlAgentSettings.model_validate(self.agent.config)
         asked = settings.query or settings.url or ""
@@ -86,7 +86,7 @@ class FirecrawlResultMapper(ResultMapper):
 
 
 def page_row(page: PageRecord) -> dict[str, object]:
-    """Return the columns that a page fills; None stands for what was not asked for or is not known."""
+    """Return the columns of a page; None stands for values that are unknown or were not requested."""
     return {
         "url_key": url_key(page.url),
         "url": page.url,
@@ -105,12 +105,12 @@ def page_row(page: PageRecord) -> dict[str, object]:
 
 
 def link_row(link: LinkRecord, found_by: str, asked: str, position: int) -> dict[str, object]:
-    """Return the columns that a URL of a map or a search fills.
+    """Return the columns of a URL from a map or a search.
 
     Args:
         link: The URL.
         found_by: ``map`` or ``search``.
-        asked: The site, or the query.
+        asked: The site or the query.
         position: In the answer.
     """
     return {
@@ -127,12 +127,12 @@ def link_row(link: LinkRecord, found_by: str, asked: str, position: int) -> dict
 
 
 def _said(metadata: Mapping[str, JSONValue], name: str) -> object:
-    """Return what the page says; what is named and empty it does not say any more."""
+    """Return a value of the page; a named but empty value is cleared."""
     return _text(metadata, name) or (CLEARED if name in metadata else None)
 
 
 def _text(metadata: Mapping[str, JSONValue], name: str) -> str | None:
-    """Return what the service knows; a page that names a thing twice makes a list of it."""
+    """Return a metadata text; the first one if the page has several."""
     value = metadata.get(name)
     first = value[0] if isinstance(value, list) and value else value
     return first if isinstance(first, str) and first else None

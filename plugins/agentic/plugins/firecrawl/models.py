@@ -1,4 +1,4 @@
-"""The tables of what Firecrawl gave."""
+"""The tables of Firecrawl's results."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from agentic.mappers import Base, SourceColumns, UTCDateTime
 
 
 class FirecrawlPageModel(SourceColumns, Base):
-    """A page as Firecrawl last gave it, one row for each project.
+    """A page as Firecrawl last returned it, one row for each project.
 
     Attributes:
         url_key: Hash of ``url``.
         url: Canonical, where redirects end.
-        source_url: What Firecrawl was asked for.
-        status: HTTP status that the site gave.
-        language: As the page says, ``en`` or ``en-GB``.
-        markdown: What was made of the page.
+        source_url: The requested URL.
+        status: HTTP status of the site.
+        language: The page's own, ``en`` or ``en-GB``.
+        markdown: The page as Markdown.
         html: The page cleaned up.
         links: Addresses on it.
-        item: What a model read from it.
-        told: All that the service knows of it; column ``metadata``. A change of this alone is no update.
-        scraped_at: When it was last given to us.
+        item: The fields that a model read from it.
+        told: All metadata of the service; column ``metadata``. A change of this alone is not an update.
+        scraped_at: When we last received it.
     """
 
     __tablename__ = "firecrawl_pages"
@@ -41,23 +41,23 @@ class FirecrawlPageModel(SourceColumns, Base):
     html: Mapped[str | None] = mapped_column(Text)
     links: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     item: Mapped[dict[str, JSONValue] | None] = mapped_column(JSON(none_as_null=True))
-    # `metadata` is a word of SQLAlchemy's.
+    # SQLAlchemy reserves `metadata`.
     told: Mapped[dict[str, JSONValue] | None] = mapped_column("metadata", JSON(none_as_null=True))
     scraped_at: Mapped[datetime] = mapped_column(UTCDateTime)
 
 
 class FirecrawlLinkModel(SourceColumns, Base):
-    """A URL that a map or a search gave, one row for each project and what was asked for.
+    """A URL from a map or a search, one row for each project and request.
 
     Attributes:
         found_by: ``map`` or ``search``.
         asked_key: Hash of ``asked``.
         url_key: Hash of ``url``.
-        asked: The site that was mapped, or the query.
+        asked: The mapped site, or the query.
         url: Canonical.
         source: Of a search: ``web``, ``news``, ``images``.
-        position: In the answer, from 1; a change of this alone is no update.
-        description: Of a search, what the result says.
+        position: In the answer, from 1; a change of this alone is not an update.
+        description: Of a search, the text of the result.
     """
 
     __tablename__ = "firecrawl_links"

@@ -1,4 +1,4 @@
-"""How Firecrawl is to fetch a page, and what it is to make of it."""
+"""How Firecrawl fetches a page, and which formats it returns."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class PageInput(ServiceInput):
     def options(self, timeout_s: float, formats: Sequence[JSONValue]) -> Options:
         """Return the keywords of the client's ``ScrapeOptions``.
 
-        What we have no word for is as the service has it. Three the client would change as soon as any other
-        is given: it would not check certificates, take copies of up to four hours, and leave some.
+        Options that we do not have keep the service's defaults. The client would change three if any other
+        option is set: skip certificate checks, accept copies up to four hours old, and store copies.
 
         Args:
             timeout_s: For a page.
-            formats: In the service's words.
+            formats: In the service's terms.
         """
         wanted: list[JSONValue] = [*formats, *([self._extraction()] if self.wants_item else [])]
         options: Options = {
@@ -69,7 +69,7 @@ class PageInput(ServiceInput):
             "wait_for": milliseconds(self.wait_s) or None,
             "proxy": self.proxy,
             "max_age": milliseconds(self.max_age_s),
-            # What is behind headers of our own is nothing for the copies that others are given.
+            # Content behind our own headers must not become a cached copy for others.
             "store_in_cache": self.max_age_s > 0 and not self.headers,
             "skip_tls_verification": False,
         }
@@ -77,7 +77,7 @@ class PageInput(ServiceInput):
 
     @property
     def wants_item(self) -> bool:
-        """Whether a model is to read the page."""
+        """Whether a model reads the page."""
         return self.json_schema is not None or self.prompt is not None
 
     def _extraction(self) -> Options:
@@ -96,5 +96,5 @@ class ListingInput(PageInput):
 
 
 def milliseconds(seconds: float) -> int:
-    """Return seconds as the service counts time, rounded up."""
+    """Return seconds in the service's unit, rounded up."""
     return -int(-seconds * 1000 // 1)

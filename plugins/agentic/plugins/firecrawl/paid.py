@@ -11,9 +11,9 @@ from agentic.core.types import JSONValue
 
 
 class PaidActor(Actor[InputT, OutputT], ABC):
-    """An actor that is called again unasked only where the call before cost nothing."""
+    """An actor that is retried automatically only if the previous call cost nothing."""
 
     @classmethod
     def repeatable_after(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:  # noqa: ARG003 - as declared
-        """Return what the service says before it begins."""
+        """Return the failures that the service reports before it begins."""
         return frozenset({"rate_limited"})

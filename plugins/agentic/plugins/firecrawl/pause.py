@@ -1,4 +1,4 @@
-"""Leaves the service alone for as long as it wants: all workers of a project, as they share its account."""
+"""Pauses requests to the service as long as it wants, in all workers of a project: they share its account."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ log = get_logger(__name__)
 
 
 class Pause:
-    """When the service may be asked again, kept in the project's memory.
+    """When the service accepts requests again, stored in the project's memory.
 
-    Limits are those of an account: neither the turns of the site that is asked for nor its robots.txt are
-    the service's, so that the fetcher's host budget is of no use here.
+    Limits belong to an account: the pace and robots.txt of the requested site are not the service's, so the
+    fetcher's host budget does not help here.
 
     Args:
         memory: Of the project.
@@ -43,10 +43,10 @@ class Pause:
         self._sleep = sleep
 
     async def wait(self, subject: str) -> None:
-        """Return once the service may be asked.
+        """Return once the service accepts requests.
 
         Raises:
-            ActorError: That is too long to wait for (``rate_limited``).
+            ActorError: The wait would be too long (``rate_limited``).
         """
         while (left_s := await self._left_s()) > 0:
             if left_s > self._max_wait_s:
@@ -57,7 +57,7 @@ class Pause:
             await self._sleep(left_s)
 
     async def begin(self, seconds: float) -> None:
-        """Let nobody ask for so long; a longer wish stands."""
+        """Pause all requests for ``seconds``; a longer pause stays."""
         if seconds > await self._left_s():
             log.info("host.blocked", host=self._host, status=429, wait_s=seconds)
             await self._memory.put(self._key, self._clock() + seconds)

@@ -1,4 +1,4 @@
-"""What a crawl, a map and a search can be told, besides how pages are fetched."""
+"""Options of a crawl, a map and a search, besides the options for fetching pages."""
 
 from __future__ import annotations
 

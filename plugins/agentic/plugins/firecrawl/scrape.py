@@ -1,4 +1,4 @@
-"""The actor that lets Firecrawl fetch a page: in place of ``fetch``, or where ``fetch`` is refused."""
+"""The actor that fetches a page with Firecrawl: instead of ``fetch``, or where ``fetch`` is refused."""
 
 from __future__ import annotations
 
@@ -121,14 +121,14 @@ async def _scrape(ctx: ActorContext, given: FirecrawlScrapeInput) -> Document:
     options = given.options(timeout_s, [RAW, *given.formats, *picture])
     document = await service.ask(
         f"scrape {safe_url(given.url)}",
-        # A large PDF is worked on beyond the time given; the client would wait for it, up to 20 minutes.
+        # The service works on a large PDF beyond the time limit; the client would wait up to 20 minutes.
         lambda client: client.scrape(given.address, auto_resume=False, **options),
     )
     return plain(document)
 
 
 async def _check(page: Page, given: FirecrawlScrapeInput) -> None:
-    """Refuse a page that lacks what makes it one."""
+    """Refuse a page that lacks required content."""
     if page.is_html and not page.text.strip():
         message = f"Firecrawl found no content on {safe_url(page.final_url)}; give it more time with wait_s"
         raise ActorError(message, failure_class="empty", status=page.status)

@@ -1,4 +1,4 @@
-"""Pictures of pages: the service says where they are, and they are kept before they go."""
+"""Screenshots of pages: the service returns their address, and they are saved before they expire."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class WrittenFile(BaseModel):
 
 
 async def keep_screenshot(ctx: ActorContext, url: str, document: Document) -> WrittenFile:
-    """Write the picture of a page to a file: ``firecrawl/shop.example-1f0c9a7e.png``.
+    """Save the screenshot of a page as a file: ``firecrawl/shop.example-1f0c9a7e.png``.
 
-    The cloud puts pictures where they stay for a day, and they are fetched from there with the manners of
-    the pipeline; other services may send them along.
+    The cloud stores screenshots for a day, and they are fetched from there by the pipeline's HTTP rules;
+    other services may include them in the answer.
 
     Raises:
-        ActorError: There is none (``empty``).
-        FetchError: It cannot be fetched from where the service put it.
+        ActorError: The page has none (``empty``).
+        FetchError: It cannot be fetched from the service's address.
     """
     picture = document.get("screenshot")
     if not isinstance(picture, str) or not picture:

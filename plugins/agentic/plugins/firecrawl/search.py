@@ -1,4 +1,4 @@
-"""The actor that lets Firecrawl search the web."""
+"""The actor that searches the web with Firecrawl."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FirecrawlSearchActor(PaidActor[FirecrawlSearchInput, FirecrawlSearchOutput
     capabilities = frozenset({"credentials:firecrawl", "network"})
 
     async def run(self, ctx: ActorContext, given: FirecrawlSearchInput, /) -> FirecrawlSearchOutput:
-        """Return the results, those of the first source first."""
+        """Return the results, with the first source first."""
         timeout_s = given.timeout_s or ctx.http.policy.timeout_s
         service = await open_firecrawl(ctx, given, timeout_s)
         asked = {

@@ -1,4 +1,4 @@
-"""Which Firecrawl is asked, and as whom."""
+"""The Firecrawl service to use, and its key."""
 
 from __future__ import annotations
 
@@ -43,32 +43,32 @@ class ServiceInput(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A Firecrawl: where it is, and the key to it, "" for none."""
+    """A Firecrawl service: its address, and its key, or ""."""
 
     url: str
     key: str = field(default="", repr=False)
 
     @property
     def host(self) -> str:
-        """Whose limits count."""
+        """The host whose limits count."""
         return urlsplit(self.url).netloc.lower()
 
     @property
     def is_cloud(self) -> bool:
-        """Whether it is the one that everybody has to pay."""
+        """Whether it is the paid cloud service."""
         return self.url.lower().rstrip("/") == CLOUD_URL
 
     def hide(self, text: str) -> str:
-        """Return ``text`` without the key, in whatever way the service wrote it down."""
+        """Return ``text`` without the key, in any spelling of the service."""
         return Masker.of([self.key]).text(text, "***")
 
 
 async def service_of(ctx: ActorContext, given: ServiceInput) -> Service:
-    """Return the service a step asks; the stored key goes to the cloud only.
+    """Return the service of a step; the stored key is only sent to the cloud.
 
     Raises:
-        SettingsError: AGENTIC_FIRECRAWL_URL is no URL.
-        ActorError: The cloud needs a key, and there is none, or it cannot be one (``auth_required``).
+        SettingsError: AGENTIC_FIRECRAWL_URL is not a URL.
+        ActorError: The cloud needs a key, but it is missing or invalid (``auth_required``).
     """
     service = place_of(given)
     key = given.api_key
@@ -78,16 +78,16 @@ async def service_of(ctx: ActorContext, given: ServiceInput) -> Service:
 
 
 def place_of(given: ServiceInput) -> Service:
-    """Return the service that is meant, without a key to it.
+    """Return the service without its key.
 
     Raises:
-        SettingsError: AGENTIC_FIRECRAWL_URL is no URL.
+        SettingsError: AGENTIC_FIRECRAWL_URL is not a URL.
     """
     return Service(url=given.api_url or _configured_url())
 
 
 def _usable(key: SecretStr) -> str:
-    # A key that was read from a file ends with its line, which no header may.
+    # A key from a file ends with a line break, which headers must not contain.
     text = key.get_secret_value().strip()
     if text.isascii() and text.isprintable():
         return text

@@ -1,1 +1,1 @@
-"""How the tables of Firecrawl came to be."""
+"""Migrations of the tables of Firecrawl."""
