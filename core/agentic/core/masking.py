@@ -150,7 +150,7 @@ def is_telling(name: str) -> bool:
 
 
 class KnownSecrets:
-    """Secrets that were read; above the limit, the oldest ones are forgotten.
+    """Secrets that were read; above the limit, the least recently read are forgotten.
 
     Args:
         limit: How many are kept.

@@ -149,7 +149,7 @@ def shown_details(details: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
 
 
 def shown_reason(text: str) -> str:
-    """Return a reason as one short line, without secrets that this process has read, and secrets in URLs."""
+    """Return a reason as a short line, without the secrets of URLs or secrets that this process has read."""
     line = " ".join(mask_known(safe_text(text)).split())
     return line if len(line) <= MAX_REASON_CHARS else f"{line[: MAX_REASON_CHARS - 3]}..."
 

@@ -61,7 +61,7 @@ class Lease:
         return True
 
     def _is_stale(self, revision: int) -> bool:
-        """Whether a claim is stale: it was not renewed for twice ``ttl_s``, and did not end by itself."""
+        """Whether a claim is stale: not renewed for twice ``ttl_s``, because it does not end by itself."""
         now = self._clock()
         if revision != self._other:
             self._other, self._other_since = revision, now

@@ -99,7 +99,7 @@ class MemoryBus:
 
     @property
     def last_error(self) -> str:
-        """Nothing: there is no server."""
+        """Empty: a bus in memory has no server."""
         return ""
 
     def bucket(self, name: str, *, project: str, ttl_s: float | None = None) -> KeyValue:
