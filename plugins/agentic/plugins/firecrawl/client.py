@@ -58,7 +58,7 @@ class Firecrawl:
             call: Makes one request with the given ``AsyncFirecrawlClient``.
 
         Raises:
-            ActorError: There is no answer, or it is a refusal.
+            ActorError: The answer did not come, or it is a refusal.
         """
         await self._pause.wait(subject)
         try:

@@ -113,11 +113,11 @@ async def begin(service: Firecrawl, url: str, options: Mapping[str, object], key
         service: Crawls.
         url: Where to begin.
         options: Keywords of the client's ``start_crawl``.
-        key: A UUID by which the service recognises a second request for the same crawl; it then begins none,
+        key: A UUID, so that the service recognises a second request for the same crawl; it then begins none,
             and the first one is searched for among the running crawls.
 
     Raises:
-        ActorError: There is no answer, it is a refusal, or the first crawl cannot be found.
+        ActorError: The answer did not come, it is a refusal, or the first crawl cannot be found.
     """
     try:
         begun = await service.ask(f"start the crawl of {safe_url(url)}", partial(_start, url, options, key))
@@ -160,7 +160,7 @@ async def look(service: Firecrawl, job: Job) -> State:
     """Return the state of a crawl.
 
     Raises:
-        ActorError: The service no longer has it (``gone``), or there is no answer.
+        ActorError: The service no longer has it (``gone``), or does not answer.
     """
     try:
         return await _state(service, job.path)

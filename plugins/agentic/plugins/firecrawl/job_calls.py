@@ -26,7 +26,7 @@ Begin = Callable[[str | None], Awaitable[JSONValue]]
 
 
 async def current_job(ctx: ActorContext, name: str, begin: Begin) -> Job:
-    """Return the job of this call; begin it if there is none.
+    """Return the job of this call; begin it if missing.
 
     If the call is cancelled while a job begins, the job is remembered for a repeated call, or to end it.
 
@@ -155,7 +155,7 @@ async def _nothing() -> JSONValue:
 
 
 def _ended(job: Job) -> str:
-    """Return the name under which the project remembers a cancelled job."""
+    """Return the project's name for a cancelled job."""
     return f"firecrawl.ended/{job.id}"
 
 

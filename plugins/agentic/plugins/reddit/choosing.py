@@ -31,7 +31,7 @@ TIMED = {"top", "controversial"}
 
 
 def fault_in(settings: RedditSettings) -> str:
-    """Return the problem with settings, and a solution; "" if there are no problems."""
+    """Return the problem with settings, and a solution; "" without problems."""
     checks = (_mode_fault, _login_fault, _place_fault, _order_fault, _archive_fault, _feed_fault, _size_fault)
     return next((fault for check in checks if (fault := check(settings))), "")
 

@@ -26,7 +26,7 @@ class RedditPostModel(SourceColumns, Base):
         flair: Its label.
         removed_by: Who removed it: ``moderator``, ``deleted`` (its author), ``reddit``.
         crosspost_parent: Fullname of the post that it repeats.
-        deleted_at: When it was first seen to be gone; empty while it is there.
+        deleted_at: When it was first found deleted; empty while it exists.
         source_mode: The best mode of reading so far; a poorer mode never replaces its values. A change of
             this alone is not an update.
     """
@@ -78,7 +78,7 @@ class RedditCommentModel(SourceColumns, Base):
         score: Votes; empty while Reddit hides them.
         depth: Comments between it and the post.
         is_submitter: Whether the author of the post wrote it.
-        deleted_at: When it was first seen to be gone; empty while it is there.
+        deleted_at: When it was first found deleted; empty while it exists.
     """
 
     __tablename__ = "reddit_comments"

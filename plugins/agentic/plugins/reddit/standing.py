@@ -13,7 +13,7 @@ WHOLE = frozenset({"oauth", "archive"})
 """Ways that return all fields of a post."""
 
 CLEARABLE = frozenset({"selftext", "flair", "distinguished"})
-"""Optional fields of a post: in a row of a complete way, None means that there is none."""
+"""Optional fields of a post: in a row of a complete way, None means no value."""
 
 MOVING = frozenset({"id", "score", "num_comments", "upvote_ratio", "removed_by", "deleted_at"})
 """Fields that are current in every way that returns them."""

@@ -78,7 +78,7 @@ class RedditPost(_Written):
 
     @property
     def is_gone(self) -> bool:
-        """Whether its author has deleted it, or somebody else has removed it."""
+        """Whether its author has deleted it, or another user has removed it."""
         return bool({self.selftext, self.title} & GONE) or self.removed_by_category is not None
 
 
@@ -101,7 +101,7 @@ class RedditComment(_Written):
 
     @property
     def is_gone(self) -> bool:
-        """Whether its author has deleted it, or somebody else has removed it."""
+        """Whether its author has deleted it, or another user has removed it."""
         return self.body in GONE
 
     @property
