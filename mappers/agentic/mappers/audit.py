@@ -86,7 +86,7 @@ class SqlAudit:
             add_decisions(session.connection(), self._project_id, [decision])
 
 
-def audit(  # noqa: PLR0913  # what a decision is made of
+def audit(  # noqa: PLR0913  # the parts of a decision
     session: Session,
     project_id: str,
     kind: DecisionKind,
@@ -118,7 +118,7 @@ def add_decisions(connection: Connection, project_id: str, decisions: Sequence[D
 
     Args:
         connection: In a transaction.
-        project_id: Where they were made.
+        project_id: Project of the decisions.
         decisions: To store.
     """
     keep_decisions(connection, project_id, [(one, None) for one in decisions])

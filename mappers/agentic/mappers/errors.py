@@ -4,7 +4,7 @@ DataError
   DatabaseUrlError            the URL does not name a supported database (ValueError)
   DatabaseUnavailableError    the database cannot be opened, went away or stays locked (ConnectionError)
   DatabaseNotMigratedError    tables are missing or older than this version
-  DatabaseNewerError          tables were made by a newer version
+  DatabaseNewerError          a newer version created the tables
   SchemaDriftError            tables differ from the models although every migration was applied
   MigrationError              a migration cannot be loaded or does not run
   UnknownProjectError         UnknownAgentError, UnknownExecutionError (LookupError)

@@ -67,7 +67,7 @@ def fire_waiting(session: Session, schedule: ScheduleModel) -> ExecutionModel | 
         schedule: As read before.
 
     Returns:
-        The queued execution; None if the due time still waits, or none is waiting.
+        The queued execution; None if the due time still waits, or does not exist.
     """
     due = schedule.waiting_due_at
     found = select(ScheduleModel.id).where(

@@ -79,19 +79,19 @@ class HotCursor:
         self._cursor.execute(statement)
 
     def run(self, statement: HotStatement, values: Values) -> int:
-        """Run once; return how many rows that touched."""
+        """Run once; return the number of affected rows."""
         text, arranged = statement.compiled(self.dialect)
         self._cursor.execute(text, arranged(values))
         return self._cursor.rowcount
 
     def number(self, statement: HotStatement, values: Values) -> int:
-        """Run a query for one number; return 0 when it finds none."""
+        """Run a query for one number; return 0 without a row."""
         self.run(statement, values)
         (found,) = self._cursor.fetchone() or (None,)
         return found or 0
 
     def rows(self, statement: HotStatement, values: Values) -> Sequence[Row]:
-        """Run once; return the rows it gives."""
+        """Run once; return its rows."""
         self.run(statement, values)
         return self._cursor.fetchall()
 
@@ -101,7 +101,7 @@ class HotCursor:
         return [column[1] for column in self._cursor.description or ()]
 
     def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> int:
-        """Run once for each row; return how many rows that touched."""
+        """Run once for each row; return the number of affected rows."""
         text, arranged = statement.compiled(self.dialect)
         self._cursor.executemany(text, [arranged(values) for values in rows])
         return self._cursor.rowcount
@@ -150,7 +150,7 @@ class CompiledStatement(NamedTuple):
     """A statement in the form that a driver accepts."""
 
     text: str
-    arranged: Callable[[Values], Any]  # a tuple or a dict, as the driver takes it
+    arranged: Callable[[Values], Any]  # a tuple or a dict, as the driver needs it
 
 
 def _compile(statement: ClauseElement, dialect: Dialect) -> CompiledStatement:

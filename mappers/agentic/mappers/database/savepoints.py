@@ -31,7 +31,7 @@ class JoinedSession(Session):
         self._is_hot = False
 
     def commit(self) -> None:
-        """End a part, and keep it if the transaction is kept."""
+        """End a part; it is kept if the transaction is."""
         super().commit()
         self._end("RELEASE SAVEPOINT agentic_part")
 

@@ -77,7 +77,7 @@ class LedgerCursor(HotCursor):
         self._connection.close()
 
     def run(self, statement: HotStatement, values: Values) -> int:
-        """Run once; return how many rows that touched."""
+        """Run once; return the number of affected rows."""
         if self._is_lost:
             raise self._lost()
         text, arranged = self._compiled.get(statement) or self._compile(statement)
@@ -88,7 +88,7 @@ class LedgerCursor(HotCursor):
         return self._cursor.rowcount
 
     def rows(self, statement: HotStatement, values: Values) -> Sequence[Row]:
-        """Run once; return the rows it gives."""
+        """Run once; return its rows."""
         if self._is_lost:
             raise self._lost()
         text, arranged = self._compiled.get(statement) or self._compile(statement)
@@ -99,16 +99,16 @@ class LedgerCursor(HotCursor):
             raise self._failed(exc) from exc
 
     def row(self, statement: HotStatement, values: Values) -> Row | None:
-        """Run once; return the row it gives, or None."""
+        """Run once; return its row, or None."""
         found = self.rows(statement, values)
         return found[0] if found else None
 
     def number(self, statement: HotStatement, values: Values) -> int:
-        """Run a query for one number; return 0 when it finds none."""
+        """Run a query for one number; return 0 without a row."""
         return (self.row(statement, values) or (0,))[0] or 0
 
     def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> int:
-        """Run once for each row; return how many rows that touched."""
+        """Run once for each row; return the number of affected rows."""
         if self._is_lost:
             raise self._lost()
         text, arranged = self._compiled.get(statement) or self._compile(statement)

@@ -34,7 +34,7 @@ MOST_RESTARTS = 20
 log = get_logger(__name__)
 
 
-def upsert(  # noqa: PLR0913  # where, and what, and how each column is meant
+def upsert(  # noqa: PLR0913  # place, rows, and the roles of columns
     session: Session,
     model: type[SourceColumns],
     rows: Iterable[Row],

@@ -192,7 +192,7 @@ def _gone(feed: FeedState, error: FetchError, now: datetime) -> Poll:
 
 def _postponed(feed: FeedState, error: FetchError, now: datetime, floor_s: float) -> Poll:
     """Return the poll that its host postponed: not a failure of the feed, which may not have been asked."""
-    # Without a status, the host asked another user, here or on another worker: it ends with that.
+    # Without a status, the pause began for another caller, here or on another worker: it ends then.
     is_others = error.status is None and error.failure_class == FailureClass.RATE_LIMITED
     wait_s = wait_after(0.0 if is_others else floor_s, [error.retry_after_s])
     after = feed.model_copy(update={"next_poll_at": now + timedelta(seconds=wait_s)})

@@ -128,7 +128,7 @@ def _moment(seconds: int | None) -> datetime | None:
 
 
 def _above(story_id: int | None, item_id: int) -> int | None:
-    """Return the story of an item; a story is its own, and has none above it."""
+    """Return the story of an item; None for a story, which is its own."""
     return None if story_id == item_id else story_id
 
 
