@@ -112,7 +112,7 @@ def hot_cursor(session: Session) -> Iterator[HotCursor]:
     """Open a cursor for hot statements in the transaction of ``session``, outside of its savepoints.
 
     Raises:
-        DBAPIError: The database refuses, by the kind of SQLAlchemy.
+        DBAPIError: The database refuses; a subclass of SQLAlchemy's.
     """
     with cursor_of(cast(Connection, session.get_bind())) as cursor:
         yield cursor
@@ -123,7 +123,7 @@ def cursor_of(connection: Connection) -> Iterator[HotCursor]:
     """Open a cursor for hot statements on a connection, in its current transaction.
 
     Raises:
-        DBAPIError: The database refuses, by the kind of SQLAlchemy.
+        DBAPIError: The database refuses; a subclass of SQLAlchemy's.
     """
     dialect = connection.dialect
     driver_error = dialect.loaded_dbapi.Error

@@ -92,7 +92,7 @@ def hot_savepoint(session: Session) -> Iterator[HotCursor]:
     """Open a cursor in its own part of the session's work: undone separately if the block raises.
 
     Raises:
-        DBAPIError: The database refuses, by the kind of SQLAlchemy.
+        DBAPIError: The database refuses; a subclass of SQLAlchemy's.
     """
     session.flush()
     part = session.hot_part() if isinstance(session, JoinedSession) else cursor_of(session.connection())

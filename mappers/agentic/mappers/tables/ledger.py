@@ -29,7 +29,7 @@ def _some(name: str, *columns: str | ColumnElement[int], where: str) -> Index:
 class RunModel(Base):
     """A run; see :class:`agentic.core.ledger.RunRow`.
 
-    ``decide_at`` is the latest time to check whether the run needs a decision.
+    ``decide_at`` is when to check whether the run needs a decision; it may be early.
     """
 
     __tablename__ = "runs"
@@ -75,7 +75,7 @@ class ActivationModel(Base):
 
     ``is_held`` excludes one from the indexes of runnable ones. It is 1 while its run is paused or being
     cancelled, so that queries need not look up the run of each of thousands of activations. It is 2 until the
-    time of its next attempt, so that thousands of waiting activations slow no query.
+    time of its next attempt, so that thousands of waiting activations do not slow queries.
     """
 
     __tablename__ = "activations"
