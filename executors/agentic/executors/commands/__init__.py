@@ -1,1 +1,1 @@
-"""The commands of this room. Their modules load nothing heavy until a command runs."""
+"""The commands of this package. Their modules load nothing heavy until a command runs."""

@@ -1,4 +1,4 @@
-"""``agentic agents edit``, ``enable``, ``disable`` and ``remove``: one agent, several, or all that fit."""
+"""``agentic agents edit``, ``enable``, ``disable`` and ``remove``: one agent, several, or all that match."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def remove(  # noqa: PLR0913  # one parameter for each option
     from agentic.executors.agents.removing import ExecutionRemoval
 
     with _Chosen(names, platform, everything=everything, project=project).opened() as (agents, database):
-        # Without NATS, nobody waits for events.
+        # Without NATS, nothing waits for events.
         even_unpublished = unpublished or load_settings().nats is None
 
         def removal(agent: AgentModel) -> ExecutionRemoval:
@@ -170,7 +170,7 @@ def remove(  # noqa: PLR0913  # one parameter for each option
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The agents that a command is about: by name, or all of a platform or of the project."""
+    """The agents of a command: by name, or all of a platform or of the project."""
 
     names: Sequence[str] | None
     platform: str | None
@@ -179,11 +179,11 @@ class _Chosen:
     project: str | None
 
     def each(self, verb: str, act: Callable[[Session, AgentModel], str], manner: Manner) -> None:
-        """Change one after the other, each in a transaction of its own.
+        """Change one after the other, each in its own transaction.
 
         Raises:
-            OptionError: Nobody said which.
-            UnknownAgentError: There is no agent of a name; none is changed.
+            OptionError: No agents are chosen.
+            UnknownAgentError: An agent does not exist; none is changed.
         """
         from agentic.mappers import find_agent
 
@@ -203,7 +203,7 @@ class _Chosen:
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Sequence[AgentModel], Database]]:
-        """Give the agents, and the database they are in. Raises as :meth:`each`."""
+        """Yield the agents and their database. Raises as :meth:`each`."""
         from agentic.mappers import find_project
 
         self._check()

@@ -1,4 +1,4 @@
-"""Agents as files: what ``agentic agents export`` writes, and ``agentic agents import`` reads."""
+"""Agent files, which ``agentic agents export`` writes and ``agentic agents import`` reads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _File(BaseModel):
 
 
 def told_agent(agent: AgentModel) -> dict[str, JSONValue]:
-    """Return an agent as a file has it, its secrets masked."""
+    """Return an agent in the form of its file, with masked secrets."""
     from agentic.executors.commands.views import shown_config
 
     return {
@@ -62,10 +62,10 @@ def read_agents(text: str, where: Path | str) -> Sequence[AgentFacts]:
 
     Args:
         text: YAML or JSON.
-        where: For messages, which show no values.
+        where: Its name in messages, which show no values.
 
     Raises:
-        OptionError: It is something else; an agent is there twice, or has a masked secret.
+        OptionError: It is something else; an agent occurs twice, or has a masked secret.
     """
     from agentic.executors.agents.catalog import AgentFacts
 

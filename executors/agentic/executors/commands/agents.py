@@ -1,4 +1,4 @@
-"""``agentic agents``: what is run."""
+"""``agentic agents``: manage agents."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def add(  # noqa: PLR0913  # one parameter for each option
     from agentic.executors.commands.views import agent_row
 
     checked_name(name, "an agent")
-    get_registry().platform(platform)  # an unknown one makes no database
+    get_registry().platform(platform)  # an unknown platform creates no database
     values = read_values(config or (), "--config")
     facts = AgentFacts(name=name, platform=platform, config=values, goals=goals)
     settings = load_settings()

@@ -1,4 +1,4 @@
-"""``agentic audit``: who decided what, and why."""
+"""``agentic audit``: decisions, their authors and reasons."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def audit(  # noqa: PLR0913  # one parameter for each option
 
 
 def decision_data(decision: Decision, project: str) -> dict[str, object]:
-    """Return a decision for scripts: as it is on the bus."""
+    """Return a decision for scripts, in the format of the bus."""
     return {"project": project, **decision.model_dump(mode="json")}
 
 
 def decision_row(decision: Decision) -> dict[str, object]:
-    """Return a decision for people; ``decision`` says what and why."""
+    """Return a decision for people; ``decision`` has its kind and reason."""
     why = f" ({visible(decision.reason)})" if decision.reason else ""
     return {
         "time": shown_time(decision.time),
@@ -96,7 +96,7 @@ def _look(desk: Desk, wanted: DecisionFilter, limit: int) -> list[Decision]:
 
 
 def _news(desk: Desk, wanted: DecisionFilter, seen: Sequence[Decision]) -> Iterator[list[Decision]]:
-    """Yield what is decided from now on, for ever."""
+    """Yield new decisions from now on, forever."""
     known = {decision.id: decision.time for decision in seen}
     while True:
         time.sleep(_LOOK_S)

@@ -1,4 +1,4 @@
-"""``agentic beat``: starts what schedules say is due."""
+"""``agentic beat``: starts due schedules."""
 
 from __future__ import annotations
 

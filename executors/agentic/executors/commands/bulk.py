@@ -1,4 +1,4 @@
-"""One change to many things: how many is said first, each one's outcome is told, and none is hidden."""
+"""One change to many things: shows the number first, and then the outcome of each."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ T = TypeVar("T")
 
 FAILED = "failed"
 MAX_NAMED = 20
-"""Names listed in the question; more are counted."""
+"""Maximum names in the question; more are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of one thing.
+    """The outcome for one thing.
 
     Attributes:
-        name: Of the thing.
+        name: Name of the thing.
         outcome: In a word: ``disabled``, ``unchanged``, ``failed``.
         error: Why it failed.
     """
@@ -42,11 +42,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manner:
-    """How a batch is done.
+    """How to run a batch.
 
     Attributes:
-        yes: Nobody is asked.
-        dry_run: Only tell.
+        yes: Do not ask.
+        dry_run: Only report.
         as_json: Print the outcomes as a list.
     """
 
@@ -57,16 +57,16 @@ class Manner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch(Generic[T]):
-    """What is to be done with each of several things.
+    """One action on several things.
 
     Attributes:
-        things: What they are called, one and several: ``("agent", "agents")``.
-        verb: What is to be done: ``disable``.
+        things: Their noun, singular and plural: ``("agent", "agents")``.
+        verb: The action: ``disable``.
         chosen: The things, each with its name.
-        act: Does it with one, and says what came of it in a word.
-        is_named: They were named one by one, so nobody has to be told which they are.
-        loses: What is lost by it; whoever cannot be asked then has to say ``--yes``.
-        check: Raises what would keep ``act`` from being done with one, for a dry run.
+        act: Does it with one thing, and returns the outcome in a word.
+        is_named: The user named each of them, so they need not be listed.
+        loses: The data it deletes; without a terminal it then needs ``--yes``.
+        check: Raises the error that ``act`` would raise for one, for a dry run.
     """
 
     things: tuple[str, str]
@@ -78,10 +78,10 @@ class Batch(Generic[T]):
     check: Callable[[T], None] | None = None
 
     def run(self, manner: Manner) -> None:
-        """Do it with one after the other; a single one that was named and fails raises what it raised.
+        """Do it with one after the other; if a single named one fails, this raises its error.
 
         Raises:
-            typer.Abort: Somebody was asked, and does not want it.
+            typer.Abort: The user declined.
             typer.Exit: Some failed.
         """
         if self._is_batch:
@@ -111,7 +111,7 @@ class Batch(Generic[T]):
             say(f"{how_many}{self._count}: {words}")
 
     def _tell_rest(self, done_count: int) -> None:
-        """Say what else there is to a batch that is broken off: one was in hand, others not begun."""
+        """Report the rest of an interrupted batch: one was in progress, others not begun."""
         name, rest = self.chosen[done_count][0], len(self.chosen) - done_count - 1
         in_hand = f"interrupted at {self.things[0]} {name}, which may be done or not"
         line = f"{in_hand}; the {rest} after it are unchanged"

@@ -1,4 +1,4 @@
-"""What the shell completes: names that the database knows. Nothing is found where there is no database."""
+"""Shell completion: names from the database. Without a database there are none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Completer = Callable[[typer.Context, str], Completion]
 
 
 def _silent(find: Callable[[typer.Context], Iterable[tuple[str, str]]]) -> _Completer:
-    """Make a completer: no error and no line of log may get between a person and the prompt."""
+    """Make a completer: errors and log lines must not disturb the prompt."""
 
     @wraps(find)
     def complete(ctx: typer.Context, incomplete: str) -> Completion:
@@ -34,16 +34,16 @@ def _silent(find: Callable[[typer.Context], Iterable[tuple[str, str]]]) -> _Comp
         except Exception:
             return []
 
-    # Typer reads them to know what to hand over.
+    # Typer reads them to choose the arguments.
     complete.__annotations__ = {"ctx": typer.Context, "incomplete": str}
-    del complete.__wrapped__  # or the signature would be that of ``find``
+    del complete.__wrapped__  # or it would have the signature of ``find``
     return complete
 
 
 def _of_project(
     find: Callable[[Session, ProjectModel], Iterable[tuple[str, str]]],
 ) -> Callable[[typer.Context], Completion]:
-    """Let ``find`` look into the project of the command line, or else that of the settings."""
+    """Make ``find`` search the project of the command line, or of the settings."""
 
     @wraps(find)
     def look(ctx: typer.Context) -> Completion:
@@ -86,7 +86,7 @@ def platform_names(_: typer.Context) -> Completion:
 
 @_silent
 def statuses(_: typer.Context) -> Completion:
-    """Find how an execution may stand."""
+    """Find the statuses of executions."""
     from agentic.mappers import ExecutionStatus
 
     return [(str(status), "") for status in ExecutionStatus]
@@ -104,7 +104,7 @@ def agent_names(session: Session, owner: ProjectModel) -> Completion:
 @_silent
 @_of_project
 def pipeline_names(session: Session, owner: ProjectModel) -> Completion:
-    """Find the pipelines that are kept."""
+    """Find the stored pipelines."""
     from agentic.mappers.catalog.pipelines import list_pipelines
 
     return [(f"{kept.name}@{kept.version}", "") for kept in list_pipelines(session, owner.id)]
@@ -113,7 +113,7 @@ def pipeline_names(session: Session, owner: ProjectModel) -> Completion:
 @_silent
 @_of_project
 def targets(session: Session, owner: ProjectModel) -> Completion:
-    """Find what can be run: agents, and pipelines that are kept. Files the shell finds by itself."""
+    """Find agents and stored pipelines to run. The shell finds files by itself."""
     from agentic.mappers import list_agents
     from agentic.mappers.catalog.pipelines import list_pipelines
 

@@ -1,4 +1,4 @@
-"""The database behind the commands: made when new, refused when old."""
+"""The database of the commands: created when missing, refused when old."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def ready_database(settings: Settings) -> Database:
-    """Return the database of ``settings``, up to date; a SQLite file that does not exist is made first.
+    """Return the database of ``settings``, up to date; a missing SQLite file is created first.
 
     Raises:
-        DatabaseNotMigratedError: It exists, and lacks tables; nothing is changed.
+        DatabaseNotMigratedError: It exists, but lacks tables; nothing is changed.
         DatabaseUnavailableError: It cannot be reached.
     """
     from agentic.mappers import Database
@@ -32,10 +32,10 @@ def ready_database(settings: Settings) -> Database:
 
 
 def current_database(settings: Settings) -> Database:
-    """Return the database of ``settings``, which must be there and up to date.
+    """Return the database of ``settings``, which must exist and be up to date.
 
     Raises:
-        DatabaseNotMigratedError: It lacks tables, or is not there yet.
+        DatabaseNotMigratedError: It lacks tables, or does not exist yet.
         DatabaseUnavailableError: It cannot be reached.
     """
     from agentic.mappers import Database
@@ -56,10 +56,10 @@ def opened(database: Database) -> Iterator[Database]:
 
 
 def ensured_project(session: Session, name: str | None, settings: Settings) -> ProjectModel:
-    """Return the project called ``name``; without a name that of the settings, added if it is missing.
+    """Return the project called ``name``; without a name, the project of the settings, created if missing.
 
     Raises:
-        UnknownProjectError: There is none called ``name``.
+        UnknownProjectError: No project is called ``name``.
     """
     from agentic.mappers import find_project
     from agentic.mappers.catalog.projects import ensure_project

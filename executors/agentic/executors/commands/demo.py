@@ -1,4 +1,4 @@
-"""``agentic demo``: the main job through every room, from nothing, on this machine alone."""
+"""``agentic demo``: the main job with every package, from nothing, on this machine alone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def demo(
     stays: in a second demo the same rows are unchanged.
     """
     settings = own_settings(load_settings().home / "demo")
-    # The shop's URLs are its items' keys: on the same port the next demo finds the same items.
+    # The items' keys are shop URLs: on the same port the next demo finds the same items.
     port = free_port(FAKES_PORT)
     wanted = services(settings, port)
     migrate(settings)
@@ -61,12 +61,12 @@ def demo(
 
 
 def own_settings(home: Path) -> Settings:
-    """Return settings for ``home`` alone, whatever servers the environment names."""
+    """Return settings for ``home`` alone, ignoring servers in the environment."""
     return load_settings(home=home, project=PROJECT, **dict.fromkeys(_SERVERS, ""))
 
 
 def migrate(settings: Settings) -> None:
-    """Bring the demo's own database up to date; it is made when it is not there."""
+    """Bring the demo's own database up to date; create it if missing."""
     from agentic.migrations import upgrade
 
     make_private_folder(settings.home.parent)
@@ -83,7 +83,7 @@ async def _demo(settings: Settings, wanted: Sequence[Service], agents: Sequence[
     async with Supervisor(settings.home, wanted) as supervisor:
         for name, url in shown_urls(supervisor.urls).items():
             console.print(f"{name:<10} {url}", markup=False, highlight=False)
-        running = own_settings(settings.home)  # now with the URLs of what was started
+        running = own_settings(settings.home)  # now with the URLs of the started servers
         with opened(current_database(running)) as database:
             async with open_bus(running, PROJECT) as bus:
                 before = (await bus.state()).count
@@ -94,7 +94,7 @@ async def _demo(settings: Settings, wanted: Sequence[Service], agents: Sequence[
 
 
 def services(settings: Settings, port: int) -> list[Service]:
-    """Return everything the demo starts: both servers, the fakes on ``port`` and a worker."""
+    """Return the services of the demo: both servers, the fakes on ``port`` and a worker."""
     from agentic.executors.workers.services import worker_service
 
     async def fakes_answer() -> bool:
@@ -153,7 +153,7 @@ def submit(settings: Settings, database: Database, wanted: Sequence[AgentFacts])
 
 
 async def watch(bus: EventBus, database: Database, jobs: Sequence[Job]) -> None:
-    """Show the events of ``jobs`` as they come over the bus, until the database says that all have ended."""
+    """Show the events of ``jobs`` from the bus, until all have ended in the database."""
     from agentic.executors.commands.progress import ProgressLines, progress_bars
 
     with progress_bars() as bars:
@@ -161,7 +161,7 @@ async def watch(bus: EventBus, database: Database, jobs: Sequence[Job]) -> None:
         following = asyncio.create_task(_follow(bus, lines))
         try:
             async with asyncio.timeout(PATIENCE_S):
-                # The database knows for certain; events may be late or lost.
+                # The database is reliable; events may be late or lost.
                 while not await asyncio.to_thread(_all_ended, database, jobs):  # noqa: ASYNC110 - other processes set it
                     await asyncio.sleep(0.2)
         except TimeoutError:
@@ -181,7 +181,7 @@ async def _follow(bus: EventBus, lines: Mapping[str, ProgressLines]) -> None:
 
 
 def _all_ended(database: Database, jobs: Sequence[Job]) -> bool:
-    """Whether all executions have ended, and what their runs told is on the stream."""
+    """Whether all executions have ended, and their runs' events are on the stream."""
     from sqlalchemy import exists, select
 
     from agentic.mappers.tables.ledger import RunEventModel

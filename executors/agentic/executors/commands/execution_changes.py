@@ -1,4 +1,4 @@
-"""``agentic executions retry``, ``cancel`` and ``remove``: one execution, several, or all that fit."""
+"""``agentic executions retry``, ``cancel`` and ``remove``: one execution, several, or all that match."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def remove(  # noqa: PLR0913  # one parameter for each option
     )
     with opened_desk(project) as desk:
         chosen = choice.found(desk, ENDED)
-        # Without NATS, nobody waits for events.
+        # Without NATS, nothing waits for events.
         even_unpublished = unpublished or desk.settings.nats is None
         removal = ExecutionRemoval(desk.database, desk.project_id, even_unpublished=even_unpublished)
 
@@ -184,7 +184,7 @@ def _check_live(pair: tuple[ExecutionModel, AgentModel]) -> None:
 
 
 def _continued(desk: Desk, execution: ExecutionModel, agent: AgentModel, *, failed: bool) -> ExecutionModel:
-    """Return what is to run: the execution, or a new one for its failed pages if its steps have all run.
+    """Return the execution to run: this one, or a new one for its failed pages if all its steps have run.
 
     Raises:
         AgentDisabledError: The agent is disabled.
@@ -203,7 +203,7 @@ def _check_continued(execution: ExecutionModel, agent: AgentModel, *, failed: bo
 
 
 def _is_for_pages(execution: ExecutionModel, *, failed: bool) -> bool:
-    """Whether it is the failed pages of an execution that are left to do."""
+    """Whether only the failed pages of an execution remain."""
     has_ended = execution.status in ENDED
     return (failed and has_ended) or (execution.has_all_results and execution.status != "succeeded")
 
@@ -250,7 +250,7 @@ def _run_on(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> str:
 
 
 async def _begun(service: RunService, execution: ExecutionModel, agent: AgentModel) -> bool:
-    """Begin the run of an execution, if nobody has; return whether that was so."""
+    """Start the run of an execution, if it has not begun; return whether it did."""
     from agentic.executors.agents.runner import take_up
 
     run = await service.host.lane.do(lambda ledger: ledger.run(RunId(execution.id)))
@@ -260,7 +260,7 @@ async def _begun(service: RunService, execution: ExecutionModel, agent: AgentMod
 
 
 async def _go_on(service: RunService, execution: ExecutionModel, agent: AgentModel) -> None:
-    """Let the run of an execution begin, or go on."""
+    """Start or continue the run of an execution."""
     from agentic.executors.durable.runs.control import retry as run_again
 
     if not await _begun(service, execution, agent):

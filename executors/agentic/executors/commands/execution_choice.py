@@ -1,4 +1,4 @@
-"""Which executions a command is about: those named, or all that have something in common."""
+"""Chooses the executions of a command: named ones, or all that match filters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentic.executors.commands.moments import moment_of
 from agentic.executors.commands.options import OptionError
 from agentic.executors.commands.steering import Desk
 
-if TYPE_CHECKING:  # sqlalchemy is loaded when something is looked for, not for each command
+if TYPE_CHECKING:  # sqlalchemy is loaded for a search, not for each command
     from agentic.mappers import AgentModel, ExecutionModel, ExecutionStatus
     from agentic.mappers.catalog.execution_choice import ExecutionFilter
 
@@ -55,7 +55,7 @@ All = Annotated[bool, typer.Option("--all", help="All executions of the project.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What the options of a command say of executions."""
+    """A command's options that choose executions."""
 
     ids: Sequence[str] | None = None
     agent: str | None = None
@@ -70,10 +70,10 @@ class Choice:
         return self.ids is not None and len(self.ids) == 1
 
     def check(self) -> None:
-        """Make sure that somebody said which.
+        """Make sure that executions are chosen.
 
         Raises:
-            OptionError: Nobody did, or in two ways.
+            OptionError: They are not, or in two ways.
         """
         is_filter = any((self.agent, self.platform, self.statuses, self.since))
         if bool(self.ids) + is_filter + self.everything != 1:
@@ -83,16 +83,16 @@ class Choice:
             )
 
     def filter(self, desk: Desk, usual: Sequence[str] = ()) -> ExecutionFilter:
-        """Return what is to be looked for.
+        """Return the filter to search with.
 
         Args:
-            desk: Of the project.
-            usual: How they stand, where no status is given.
+            desk: The project's desk.
+            usual: The default statuses.
 
         Raises:
             UnknownAgentError: There is no such agent.
             UnknownPlatformError: There is no such platform.
-            OptionError: The time is none.
+            OptionError: The time is invalid.
         """
         from agentic.core.hooks import get_registry
         from agentic.mappers import find_agent
@@ -114,8 +114,8 @@ class Choice:
         """Return the executions, each with its agent.
 
         Raises:
-            OptionError: Nobody said which.
-            UnknownExecutionError: There is none of an id.
+            OptionError: No executions are chosen.
+            UnknownExecutionError: No execution has an id.
         """
         from agentic.mappers import list_agents
         from agentic.mappers.catalog.execution_choice import choose_executions
@@ -140,7 +140,7 @@ class Choice:
         loses: str = "",
         check: Callable[[Pair], None] | None = None,
     ) -> None:
-        """Do something with one execution after the other; see :class:`Batch`."""
+        """Act on one execution after the other; see :class:`Batch`."""
         Batch(
             things=("execution", "executions"),
             verb=verb,

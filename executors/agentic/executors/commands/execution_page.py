@@ -1,4 +1,4 @@
-"""What ``agentic executions show`` prints of an execution, for people."""
+"""The output of ``agentic executions show`` for people."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class ExecutionPage:
 
     Attributes:
         row: The execution.
-        result: Names and values of its result that are not shown otherwise.
-        failures: What failed, by class.
-        warnings: About parts of the results.
+        result: Names and values of its result that are not shown elsewhere.
+        failures: Failures by class.
+        warnings: Warnings about parts of the results.
         next_commands: (command, what it does).
     """
 
@@ -92,13 +92,13 @@ class ExecutionPage:
 def execution_page(
     desk: Desk, execution: ExecutionModel, agent: AgentModel, row: Mapping[str, object]
 ) -> ExecutionPage:
-    """Return what there is to show of an execution.
+    """Return the page of an execution.
 
     Args:
         desk: Reads it.
         execution: The execution.
         agent: Its agent, whose secrets are masked.
-        row: The execution as it is listed, with its ``result``.
+        row: The execution as a row, with its ``result``.
     """
     from agentic.executors.reports.crawls import CrawlReader
     from agentic.executors.reports.masking import Shown
@@ -145,7 +145,7 @@ def _rows_text(row: Mapping[str, object]) -> str:
 
 
 def _failed_text(row: Mapping[str, object], pages: PageCounts | None) -> str:
-    """Return what else than pages failed."""
+    """Return the failures that are not pages."""
     count = row["failed"]
     others = (count if isinstance(count, int) else 0) - (pages.failed - pages.excluded if pages else 0)
     return f"{others:,} items or steps" if others > 0 else ""
@@ -164,7 +164,7 @@ def _pages_text(pages: PageCounts | None) -> str:
 
 
 def _plain(result: Mapping[str, object]) -> dict[str, object]:
-    """Return what a result of a platform says in plain values; that of a pipeline is shown otherwise."""
+    """Return the plain values of a platform's result; a pipeline's result is shown elsewhere."""
     if "pipeline" in result:
         return {}
     return {name: value for name, value in result.items() if isinstance(value, (str, int, float))}

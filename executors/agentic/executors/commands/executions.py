@@ -1,4 +1,4 @@
-"""``agentic executions``: what was run, what runs, and what is to be run again."""
+"""``agentic executions``: past and running executions, and retries."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def watch(
 
 
 def _end_by_outcome(execution: ExecutionModel) -> None:
-    """Print why results are not what was asked for, and end with the exit code for that."""
+    """Print why results are incomplete, and end with the exit code for that."""
     if execution.reason is None:
         return
     line = harmless(f"{execution.status}: {execution.reason}")

@@ -104,7 +104,7 @@ def export(  # noqa: PLR0913  # one parameter for each option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rows:
-    """Which rows are written, and how."""
+    """The rows to write, and the format."""
 
     table: str | None
     excel_safe: bool
@@ -137,7 +137,7 @@ def _export_one(
 def _export_to(
     desk: Desk, wanted: Export, execution: ExecutionModel, agent: AgentModel
 ) -> tuple[Target, Exported | None]:
-    """Write rows; return where to and how many, None once nobody reads standard output any more."""
+    """Write rows; return where to and how many, or None once standard output has no reader."""
     from agentic.executors.exports.exporting import check_export, export_rows
     from agentic.executors.exports.targets import while_read
 
@@ -150,7 +150,7 @@ def _line(target: Target, exported: Exported | None) -> str:
 
 
 def _file_name(execution: ExecutionModel, agent: AgentModel, ending: str) -> str:
-    """Name a file after the agent, as far as its name can be one, and the execution."""
+    """Name a file after the agent, if possible, and the execution."""
     plain = re.sub(r"[^\w.-]+", "_", agent.agent_name).strip("._") or "agent"
     return f"{plain[:100]}-{execution.id}.{ending}"
 
@@ -158,10 +158,10 @@ def _file_name(execution: ExecutionModel, agent: AgentModel, ending: str) -> str
 def read_export(
     out: str | None, table: str | None, *, excel_safe: bool = False, with_meta: bool = False
 ) -> Export | None:
-    """Return what options say about writing rows out; None if they say nothing.
+    """Return the export that options describe; None if they describe none.
 
     Raises:
-        ExportError: The name of the file does not say how to write.
+        ExportError: The name of the file does not show the format.
         OptionError: The options contradict each other.
     """
     if not out:

@@ -1,4 +1,4 @@
-"""``agentic executions failures``: what failed, all of it; and failed pages fetched again."""
+"""``agentic executions failures``: lists all failures; retries of failed pages."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def retry_failed(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> Ex
     """Make an execution that fetches the failed pages of another one again.
 
     Raises:
-        ExecutionNotRunnableError: No page of it failed.
+        ExecutionNotRunnableError: It has no failed page.
     """
     from agentic.executors.errors import ExecutionNotRunnableError
     from agentic.mappers import find_agent
@@ -85,9 +85,9 @@ def failed_pages_again(database: Database, agent: AgentModel) -> ExecutionModel 
 
 
 def crawl_as_changed(desk: Desk, agent: AgentModel) -> ExecutionModel:
-    """Make an execution that continues the newest crawl of an agent that was changed since; end the old one.
+    """Make an execution that continues the newest crawl of a changed agent; end the old one.
 
-    It knows all pages of that crawl; those that failed, and those that are left, are its own to fetch.
+    It knows all pages of that crawl, and fetches the failed and the remaining ones.
     """
     from agentic.executors.commands.runs import cancel_run
     from agentic.mappers import find_agent, list_executions

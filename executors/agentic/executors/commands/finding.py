@@ -1,4 +1,4 @@
-"""How commands find an execution and its agent."""
+"""Finds an execution and its agent for commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class AgentChangedError(ExecutionNotRunnableError):
-    """An execution cannot be continued, as its agent or inputs are not what they were when it began."""
+    """An execution cannot continue because its agent or inputs have changed since it began."""
 
 
 ExecutionId = Annotated[
@@ -27,17 +27,17 @@ ExecutionId = Annotated[
 
 
 def find_with_agent(desk: Desk, execution_id: str) -> tuple[ExecutionModel, AgentModel]:
-    """Return an execution by how its id begins, and its agent.
+    """Return an execution by an id prefix, and its agent.
 
     Raises:
-        UnknownExecutionError: The project has none.
-        ExecutionError: It has several.
+        UnknownExecutionError: None in the project matches.
+        ExecutionError: Several match.
         OptionError: The id is empty.
     """
     from agentic.executors.agents.catalog import find_by_prefix
     from agentic.mappers import find_agent, find_project
 
-    if not execution_id:  # which every id begins with
+    if not execution_id:  # every id begins with it
         raise OptionError("the id is empty; give an id or prefix, see `agentic executions list`")
     with desk.database.reading() as session:
         owner = find_project(session, desk.project)
@@ -46,10 +46,10 @@ def find_with_agent(desk: Desk, execution_id: str) -> tuple[ExecutionModel, Agen
 
 
 def find_unfinished(database: Database, agent: AgentModel) -> ExecutionModel | None:
-    """Return the newest execution of an agent, to continue; None if there is none, or its steps have all run.
+    """Return the newest execution of an agent to continue; None without one, or if all its steps have run.
 
     Raises:
-        AgentChangedError: The agent was changed since that execution began.
+        AgentChangedError: The agent has changed since that execution began.
     """
     from agentic.executors.agents.workflows import flow_name
     from agentic.mappers import list_executions

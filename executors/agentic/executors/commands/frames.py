@@ -1,4 +1,4 @@
-"""A look at a durable run, drawn or as data."""
+"""A view of a durable run, drawn or as data."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def frame(look: Look, latest: Iterable[WorkflowEvent], project: str) -> Renderab
     """Return a look as a frame of a terminal.
 
     Args:
-        look: At a run.
-        latest: Events to be shown.
+        look: A look at a run.
+        latest: Events to show.
         project: Name of the run's project.
     """
     parts: list[RenderableType] = [*_head(look)]
@@ -60,7 +60,7 @@ def event_line(event: WorkflowEvent, project: str) -> Text:
 
 
 def standing(look: Look) -> str:
-    """Return in a line where a run stands."""
+    """Return the state of a run in one line."""
     facts = [
         f"run {look.run.run_id} is {state_of(look.run)}",
         f"superstep {look.run.superstep}",
@@ -108,7 +108,7 @@ def _cells(row: Mapping[str, object]) -> Iterator[Text]:
 
 
 def _lease(left_s: object, due_in_s: object) -> str:
-    """Return what is left of a claim, or how long it is until there may be one."""
+    """Return the remaining time of a claim, or the time until one is possible."""
     if isinstance(due_in_s, float):
         return f"due in {due_in_s:.0f} s"
     if not isinstance(left_s, float):

@@ -1,4 +1,4 @@
-"""What a run that was interrupted by Ctrl-C or SIGTERM has kept, and how to continue it."""
+"""Reports the kept results of a run interrupted by Ctrl-C or SIGTERM, and how to continue it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ STORED = frozenset({"inserted", "updated", "unchanged"})
 
 @contextmanager
 def interruptions_told(database: Database, execution: ExecutionModel, again: str | None) -> Iterator[None]:
-    """Print on standard error what is kept when the block is interrupted, and the command that continues.
+    """If the block is interrupted, print on standard error the kept results, and the command that continues.
 
     An execution whose run had not begun ends as cancelled.
 
     Args:
-        database: Has the execution.
-        execution: That runs in the block.
-        again: The command; that of its id when left out.
+        database: Holds the execution.
+        execution: The execution that runs in the block.
+        again: The command; by default with the execution's id.
     """
     try:
         yield
@@ -36,7 +36,7 @@ def interruptions_told(database: Database, execution: ExecutionModel, again: str
 
 
 def _kept(database: Database, execution: ExecutionModel) -> str:
-    """End the execution if its run has not begun; return what is kept of it, in words."""
+    """End the execution if its run has not begun; return its kept results as text."""
     from agentic.mappers.catalog.execution_counts import counts_so_far
     from agentic.mappers.catalog.executions import cancel_unbegun, find_execution
     from agentic.mappers.tables.core import CrawlModel

@@ -1,4 +1,4 @@
-"""Which dead letters can be tried again, and how a command does so."""
+"""Finds the dead letters that can be retried, and retries them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which letters to try again; one of the three.
+    """The letters to retry; one of the three.
 
     Attributes:
         ids: Letters by id.
-        execution: All of this execution: its id, or how that begins.
+        execution: All of this execution: its id, or a prefix of it.
         is_all: All of the project.
     """
 
@@ -39,12 +39,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sorted:
-    """Letters by whether they can be tried again.
+    """Letters by whether they can be retried.
 
     Attributes:
-        pages: Execution whose run has completed -> keys of the pages it gave up.
+        pages: Execution whose run has completed -> keys of its failed pages.
         items: Letters of steps.
-        under_way: Executions whose run has not completed, and so may yet do it themselves.
+        under_way: Executions whose run has not completed, so that they may still do it themselves.
     """
 
     pages: dict[str, list[str]]
@@ -52,7 +52,7 @@ class Sorted:
     under_way: list[ExecutionModel]
 
     def hints(self) -> Iterator[str]:
-        """Say what to do about those that cannot be tried again here."""
+        """Yield advice for letters that cannot be retried here."""
         for execution in self.under_way:
             name = execution.id[:SHORT_CHARS]
             yield (
@@ -68,13 +68,13 @@ class Sorted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retried:
-    """What becomes of the letters of one execution.
+    """The retry of one execution's letters.
 
     Attributes:
-        execution_id: The execution that tries them again.
-        retry_of: The one that gave them up.
-        letters: To try.
-        left: Those that are letters still: given up again, or not fetched yet.
+        execution_id: The execution that retries them.
+        retry_of: The execution in which they failed.
+        letters: The letters to retry.
+        left: The remaining letters: failed again, or not fetched yet.
     """
 
     execution_id: str
@@ -91,8 +91,8 @@ def sort_letters(desk: Desk, choice: Choice) -> Sorted:
     """Find the chosen letters, and sort them.
 
     Raises:
-        ExecutionError: None can be tried again; the message says what to do.
-        UnknownLetterError: There is none of an id.
+        ExecutionError: None can be retried; the message says what to do.
+        UnknownLetterError: No letter has an id.
         UnknownExecutionError: There is no such execution.
     """
     from agentic.mappers import ExecutionModel
@@ -129,7 +129,7 @@ def retry(desk: Desk, found: Sorted, dispatcher: Dispatcher, *, quiet: bool) -> 
         if workers is not None:
             workers.dispatch(made, agent)
         else:
-            seen = RunOutput(is_quiet=quiet, exits=False)  # others may wait for their turn
+            seen = RunOutput(is_quiet=quiet, exits=False)  # others may wait
             run_here(agent, made, database=desk.database, settings=desk.settings, as_json=False, output=seen)
         left = _count_left(desk, made, item_keys)
         yield Retried(execution_id=made.id, retry_of=execution_id, letters=count, left=left)

@@ -1,4 +1,4 @@
-"""``agentic letters``: items that were given up and wait to be looked at, or to be tried again."""
+"""``agentic letters``: failed items that wait for review or a retry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times as commands take them: how long ago, or when."""
+"""Times in command options: how long ago, or when."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agentic.executors.commands.steering import Desk
 
 
 def moment_of(desk: Desk, text: str, option: str = "--since") -> float:
-    """Return a time in seconds since the epoch: so long ago by the database's clock, or as it is given.
+    """Return a time in seconds since the epoch: relative to the database's clock, or as given.
 
     Raises:
         OptionError: It is neither.

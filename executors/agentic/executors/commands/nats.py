@@ -1,4 +1,4 @@
-"""``agentic nats``: what the NATS server is to know of projects."""
+"""``agentic nats``: configures the NATS server for projects."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _all_projects(settings: Settings) -> list[str]:
 
     with opened(current_database(settings)) as database, database.reading() as session:
         names = {project.name for project in list_projects(session)}
-    return sorted({settings.project, *names})  # the one to work in is made when it is first used
+    return sorted({settings.project, *names})  # the current one is created on first use
 
 
 def _what_next(folder: AccountFolder, *, is_embedded: bool) -> str:

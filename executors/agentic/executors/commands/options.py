@@ -1,4 +1,4 @@
-"""What the options of several commands have in common."""
+"""Shared code for the options of commands."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class OptionError(AgenticError, ValueError):
 def read_values(given: Iterable[str], option: str) -> dict[str, JSONValue]:
     """Read ``name=value`` pairs and ``@file`` references to YAML or JSON mappings; later ones win.
 
-    A value that is JSON is taken as that (``5``, ``true``, ``["a"]``), any other as text.
+    A JSON value is read as JSON (``5``, ``true``, ``["a"]``), any other as text.
 
     Args:
         given: As on the command line.
-        option: Names the option in errors, which never show a value, as it may be a secret.
+        option: Name of the option for errors, which never show a value, because it may be a secret.
 
     Raises:
-        OptionError: Something is neither, or a file cannot be read.
+        OptionError: An item is neither, or a file cannot be read.
     """
     values: dict[str, JSONValue] = {}
     for text in given:
@@ -72,10 +72,10 @@ def read_values(given: Iterable[str], option: str) -> dict[str, JSONValue]:
 
 
 def checked_name(name: str, what: str) -> str:
-    """Return the name that something is to be added by.
+    """Return the name for a new object.
 
     Raises:
-        OptionError: No database, or no listing, can take it.
+        OptionError: It does not fit the database, or a listing.
     """
     if not name.strip() or len(name) > MAX_NAME_CHARS or not name.isprintable():
         shown = name if len(name) <= MAX_NAME_CHARS else f"{name[:20]}..."
@@ -87,11 +87,11 @@ def checked_name(name: str, what: str) -> str:
 
 
 def confirm(question: str) -> None:
-    """Ask whether something is to be done that cannot be undone.
+    """Ask the user to confirm an action that cannot be undone.
 
     Raises:
-        Abort: It is not.
-        OptionError: There is no standard input, so nobody can be asked.
+        Abort: The user declined.
+        OptionError: There is no standard input to ask on.
     """
     if sys.stdin is None:
         raise OptionError(
@@ -101,7 +101,7 @@ def confirm(question: str) -> None:
 
 
 def read_file(file: Path) -> str:
-    """Return the text of a file a command is given; ``-`` is standard input.
+    """Return the text of a file option; ``-`` is standard input.
 
     Raises:
         OptionError: It cannot be read.

@@ -1,4 +1,4 @@
-"""How the end of a run is printed."""
+"""Prints the outcome of a run."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def print_outcome(
     where: Console | None = console,
     exported: Exported | None = None,
 ) -> None:
-    """Print what a run stored: some of the rows, all counts, and where they are.
+    """Print the stored data of a run: some of the rows, all counts, and where they are.
 
     Args:
-        outcome: Of the run.
-        agent: That ran.
-        database: Has the rows.
-        as_json: For scripts.
-        where: For people; rows are shown on standard output only. None: nowhere.
-        exported: What was written to a file, if something was.
+        outcome: Outcome of the run.
+        agent: The agent that ran.
+        database: Holds the rows.
+        as_json: Print JSON, for scripts.
+        where: Console for people; only standard output shows rows. None: nowhere.
+        exported: The export to a file, if there was one.
 
     Raises:
         ExecutionFailedError: It failed.
@@ -104,7 +104,7 @@ def _facts(
     facts = {
         "agent": f"{agent.agent_name} ({agent.agent_platform}, project {agent.project.name})",
         "execution": f"{outcome.execution_id} {outcome.status}",
-        # That of a failure is the error, which is printed last.
+        # A failure's reason is the error, which is printed last.
         "reason": outcome.reason or "" if outcome.error is None else "",
         "rows": counted(asdict(outcome.counts)) or "none",
         "failed": f"{outcome.failed_count:,}" if outcome.failed_count else "",
@@ -117,7 +117,7 @@ def _facts(
 
 
 def _next_commands(outcome: ExecutionOutcome) -> Mapping[str, str]:
-    """Return where to read more; the report says most about an execution that lacks something."""
+    """Return commands that show more; for an incomplete execution, the report shows most."""
     short = outcome.execution_id[:SHORT_CHARS]
     lacks_something = outcome.status != "succeeded" or outcome.failed_count > 0
     report = {"report": f"agentic executions report {short} --open"} if lacks_something else {}
@@ -125,7 +125,7 @@ def _next_commands(outcome: ExecutionOutcome) -> Mapping[str, str]:
 
 
 def _print_facts(outcome: ExecutionOutcome, facts: Mapping[str, str], where: Console) -> None:
-    # What the reason says is said once.
+    # The reason is not repeated.
     warnings = [warning for warning in outcome.warnings if warning not in (outcome.reason or "")]
     for warning in warnings[:SHOWN_ROWS]:
         where.print(

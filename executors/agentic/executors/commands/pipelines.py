@@ -1,4 +1,4 @@
-"""``agentic pipelines``: specs checked, drawn, built and kept."""
+"""``agentic pipelines``: checks, draws, builds and stores specs."""
 
 from __future__ import annotations
 
@@ -172,11 +172,11 @@ def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
 
 
 def read_pipeline(target: str, project: str | None) -> PipelineSpec:
-    """Return the pipeline of a file, or one that is kept, with all it names put in.
+    """Return the pipeline of a file, or a stored one, with all references resolved.
 
     Raises:
         SpecError: It cannot be used.
-        UnknownPipelineError: None is kept of that name.
+        UnknownPipelineError: No stored pipeline has that name.
     """
     from agentic.core.pipeline import FILE_ENDINGS, load_spec
 
@@ -230,7 +230,7 @@ def _fault(fault: Fault) -> dict[str, JSONValue]:
 
 
 def _default_rules(mark: str) -> str:
-    """Return the rules that stand where a spec has none, each line as a comment."""
+    """Return the default rules of a spec, each line as a comment."""
     import yaml
 
     from agentic.core.pipeline import DEFAULT_RULES

@@ -1,4 +1,4 @@
-"""``agentic platforms``: what agents can be of, and what is wrong with those there are."""
+"""``agentic platforms``: the platforms of agents, and the faults of agents."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _tables(platform: Platform) -> list[str]:
 
 
 def _plugin(platform: Platform) -> dict[str, object]:
-    """Return who brings a platform: the plugin, its distribution, its hooks; nothing if a script added it."""
+    """Return a platform's plugin, its distribution and its hooks; nothing if a script added it."""
     from agentic.core.cli.plugins import describe_plugins
 
     installed = importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)

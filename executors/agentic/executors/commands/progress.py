@@ -1,4 +1,4 @@
-"""What a run looks like while it goes on: a few lines on standard error that move, or a line now and then."""
+"""Shows the progress of a run on standard error: a few moving lines, or a line now and then."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from agentic.core.graph import WorkflowEvent
 from agentic.executors.commands.progress_facts import RunProgress, failures_text, hosts_text
 
 PLAIN_EVERY_S = 5.0
-"""Between two lines of plain output."""
+"""Interval between two lines of plain output."""
 
 DRAW_EVERY_S = 0.1
-"""Between two updates in a terminal: there may be thousands of events a second."""
+"""Interval between updates in a terminal: there may be thousands of events per second."""
 
 Hear = Callable[[WorkflowEvent], None]
 
 
 @contextmanager
 def shown_progress(title: str, *, quiet: bool = False) -> Iterator[Hear]:
-    """Give what is to be told the events of a run, and show them until the block ends.
+    """Yield a listener for the events of a run, and show them until the block ends.
 
-    In a terminal the lines are gone afterwards; elsewhere there is one every few seconds.
+    In a terminal the lines disappear afterwards; elsewhere there is one every few seconds.
     """
     if quiet:
         yield lambda _: None
@@ -40,13 +40,13 @@ def shown_progress(title: str, *, quiet: bool = False) -> Iterator[Hear]:
 
 @contextmanager
 def progress_bars() -> Iterator[ProgressBars]:
-    """Show what is added to it, on standard error, until the block ends."""
+    """Yield bars that are shown on standard error until the block ends."""
     with ProgressBars(err_console) as bars:
         yield bars
 
 
 class ProgressBars(Progress):
-    """Bars with notes below them; gone at the end."""
+    """Bars with notes below them; they disappear at the end."""
 
     def __init__(self, console: Console) -> None:
         self._notes: dict[object, Sequence[str]] = {}
@@ -63,21 +63,21 @@ class ProgressBars(Progress):
     def get_renderables(self) -> Iterable[RenderableType]:
         """Yield the bars, then the notes."""
         yield from super().get_renderables()
-        for lines in [*self._notes.values()]:  # a copy, as this is asked for by a thread of its own
+        for lines in [*self._notes.values()]:  # a copy, because another thread calls this
             for line in lines:
                 yield Text(line, "dim", no_wrap=True, overflow="ellipsis")
 
     def note(self, about: object, lines: Sequence[str]) -> None:
-        """Put lines below the bars in place of the ones about the same thing."""
+        """Show lines below the bars; they replace lines about the same thing."""
         self._notes[about] = lines
 
 
 class ProgressLines:
-    """One line for the run, one for each step that reports progress, and what a crawl says of failures.
+    """One line for the run, one for each step that reports progress, and a crawl's failures.
 
     Args:
-        bars: Where the lines are.
-        title: Begins the first.
+        bars: Holds the lines.
+        title: Begins the first line.
         clock: Monotonic seconds.
     """
 
@@ -91,7 +91,7 @@ class ProgressLines:
         self._drawn_at = -DRAW_EVERY_S
 
     def tell(self, event: WorkflowEvent) -> None:
-        """Show what an event says."""
+        """Show an event."""
         self._progress.hear(event)
         now = self._clock()
         if now - self._drawn_at >= DRAW_EVERY_S:
@@ -133,7 +133,7 @@ class PlainLines:
         self._said_at = clock()
 
     def tell(self, event: WorkflowEvent) -> None:
-        """Say how far the run is, if it was some seconds ago that this was said."""
+        """Print the progress, if the last line is some seconds old."""
         self._progress.hear(event)
         now = self._clock()
         if now - self._said_at >= PLAIN_EVERY_S:

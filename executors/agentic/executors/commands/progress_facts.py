@@ -1,4 +1,4 @@
-"""What the events of a run say about how far it is: facts and words, nothing drawn."""
+"""The progress of a run from its events: facts and text, without drawing."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ LISTED_CLASSES = 6
 
 @dataclass(slots=True)
 class LongStep:
-    """A step that reports how far it is.
+    """A step that reports its progress.
 
     Attributes:
-        began_at: When it was first heard of, by the clock.
-        began_with: What was done by then.
-        done: What is done now.
-        total: Of how many, if that is known.
-        note: Its own words.
-        rate: Done in a second, as it says itself, if it does.
+        began_at: Time of its first event, by the clock.
+        began_with: The number done by then.
+        done: The number done now.
+        total: The total number, if known.
+        note: Its own note.
+        rate: Number done per second, if the step reports it.
         failures: Failure class -> how many.
         hosts: Host -> pages, failed, waiting; the busiest first.
         is_over: Whether its executor has ended; another slice of it may follow.
@@ -41,7 +41,7 @@ class LongStep:
     is_over: bool = False
 
     def left_s(self, now: float) -> float | None:
-        """Return how many seconds it may still take, as far as that can be told."""
+        """Return the estimated remaining seconds, if known."""
         rate = self.rate
         if rate is None and now > self.began_at:
             rate = (self.done - self.began_with) / (now - self.began_at)
@@ -50,7 +50,7 @@ class LongStep:
         return (self.total - self.done) / rate
 
     def facts(self, now: float) -> str:
-        """Return how far it is, how fast, and how long it may still take."""
+        """Return its progress, speed and estimated remaining time."""
         counted = f"{self.done:,.0f}" if self.total is None else f"{self.done:,.0f}/{self.total:,.0f}"
         left_s = self.left_s(now)
         parts = [
@@ -63,14 +63,14 @@ class LongStep:
 
 
 class RunProgress:
-    """Gathers from events how far a run is.
+    """Gathers the progress of a run from events.
 
     Args:
         clock: Monotonic seconds.
 
     Attributes:
-        current: The executor that was begun last.
-        steps: Path -> a step that takes long, in the order they were first heard of.
+        current: The executor that began last.
+        steps: Path -> a long step, in order of their first events.
         event_count: Events so far.
     """
 
@@ -81,7 +81,7 @@ class RunProgress:
         self.event_count = 0
 
     def hear(self, event: WorkflowEvent) -> None:
-        """Take in what an event says."""
+        """Update from an event."""
         self.event_count += 1
         match event.kind:
             case EventKind.EXECUTOR_PROGRESS:
@@ -113,7 +113,7 @@ class RunProgress:
             step.hosts = {name: counts for name, counts in hosts.items() if isinstance(counts, Mapping)}
 
     def _loops(self, path: str, maps: JSONValue) -> None:
-        """Note how far loops are: their items go on side by side, over several supersteps."""
+        """Record the progress of loops: their items run concurrently, over several supersteps."""
         if not isinstance(maps, Mapping):
             return
         for number, counts in maps.items():
@@ -127,7 +127,7 @@ class RunProgress:
         self.current = path
         if path in self.steps:
             self.steps[path].is_over = False
-        else:  # the slices of a crawl follow each other: what has ended is gone once something else begins
+        else:  # the slices of a crawl follow each other: ended steps disappear once another begins
             self.steps = {name: step for name, step in self.steps.items() if not step.is_over}
 
     def _step(self, path: str, done: float) -> LongStep:
@@ -136,18 +136,18 @@ class RunProgress:
         return self.steps[path]
 
     def line(self, title: str) -> str:
-        """Return in a line how far the run is."""
+        """Return the progress of the run in one line."""
         now = self._clock()
         told = [f"{name} {step.facts(now)}{_failed(step)}" for name, step in self.steps.items()]
         return f"{title}: {'; '.join(told) or self.current}, {self.event_count:,} events"
 
     def facts(self, name: str) -> str:
-        """Return how far a step is."""
+        """Return the progress of a step."""
         return self.steps[name].facts(self._clock())
 
 
 def failures_text(failures: Mapping[str, int]) -> str:
-    """Return the most frequent failure classes with their counts, in words."""
+    """Return the most frequent failure classes with their counts, as text."""
     frequent = sorted(failures.items(), key=lambda item: (-item[1], item[0]))
     shown = [f"{count:,} {name}" for name, count in frequent[:LISTED_CLASSES]]
     more = len(frequent) - LISTED_CLASSES
@@ -155,12 +155,12 @@ def failures_text(failures: Mapping[str, int]) -> str:
 
 
 def hosts_text(hosts: Mapping[str, Mapping[str, JSONValue]]) -> str:
-    """Return the busiest hosts with their counts, in words."""
+    """Return the busiest hosts with their counts, as text."""
     return " · ".join(_host_text(name, counts) for name, counts in list(hosts.items())[:LISTED_HOSTS])
 
 
 def duration_text(seconds: float) -> str:
-    """Return a duration as people say it: ``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """Return a readable duration: ``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

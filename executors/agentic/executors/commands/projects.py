@@ -1,4 +1,4 @@
-"""``agentic projects``: who owns agents and what they store."""
+"""``agentic projects``: the owners of agents and their data."""
 
 from __future__ import annotations
 

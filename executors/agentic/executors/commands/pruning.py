@@ -1,4 +1,4 @@
-"""Old runs leave the ledger, and a bar shows how far that is."""
+"""Removes old runs from the ledger, with a progress bar."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from agentic.executors.commands.steering import Desk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """What a pruning came to.
+    """The result of a pruning.
 
     Attributes:
         runs: Runs that were removed, or would be.
         rows: Rows that were removed.
-        held: Runs as old that stay, as some of their events are not published yet.
+        held: Old runs that stay because some of their events are not published yet.
         is_dry: Whether nothing was removed.
     """
 
@@ -37,9 +37,9 @@ def prune_runs(desk: Desk, older_than_s: float, *, even_unpublished: bool, is_dr
     """Remove runs that ended long ago; child runs go with their parents.
 
     Args:
-        desk: Has the runs.
-        older_than_s: How long ago they ended.
-        even_unpublished: Also runs of which events are not published yet.
+        desk: Holds the runs.
+        older_than_s: Minimum time since their end.
+        even_unpublished: Also runs with unpublished events.
         is_dry: Only count.
     """
     from agentic.core.garbage import collect_seldom

@@ -1,4 +1,4 @@
-"""``agentic reconcile``: sees to the durable runs that nobody works on any more, and publishes events."""
+"""``agentic reconcile``: recovers orphaned durable runs, and publishes events."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def _reconcile(settings: Settings, database: Database, every_s: float | No
 
 
 async def _keep_on(work: Sequence[Coroutine[object, object, None]]) -> None:
-    """Go on until cancelled."""
+    """Continue until cancelled."""
     async with asyncio.TaskGroup() as group:
         for one in work:
             group.create_task(one)

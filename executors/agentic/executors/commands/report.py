@@ -1,4 +1,4 @@
-"""``agentic executions export``, ``report`` and ``changes``: what an execution left behind, to take away."""
+"""``agentic executions export``, ``report`` and ``changes``: the results of an execution as files."""
 
 from __future__ import annotations
 

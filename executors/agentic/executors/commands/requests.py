@@ -1,4 +1,4 @@
-"""``agentic requests``: what runs ask people, and the answers."""
+"""``agentic requests``: questions from runs to people, and the answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def list_them(
 
 
 def _for_people(row: Mapping[str, object]) -> dict[str, object]:
-    """Return a request as a table shows it: RUN and REQUEST are what `agentic requests answer` takes."""
+    """Return a request as a table row: `agentic requests answer` takes its RUN and REQUEST."""
     run_id = str(row["run_id"])
     return {
         "run": shown_id(run_id),

@@ -23,8 +23,8 @@ def in_ledger(run: str, project: str | None) -> Telling:
 
     Raises:
         UnknownRunError: The ledger has no such run.
-        LedgerError: It has several.
-        DatabaseNotMigratedError: The database lacks tables, or is not there yet.
+        LedgerError: Several match.
+        DatabaseNotMigratedError: The database lacks tables, or does not exist yet.
         DatabaseUnavailableError: It cannot be reached.
         UnknownProjectError: There is no such project.
     """

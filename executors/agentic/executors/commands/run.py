@@ -91,17 +91,17 @@ def run(  # noqa: PLR0913  # one parameter for each option
 
 
 def _continuation(target: str, project: str | None) -> str:
-    """Return the command that continues an interrupted run that was given no inputs: they may be secrets."""
+    """Return the command that continues an interrupted run, without its inputs: they may be secrets."""
     return shlex.join(["agentic", "run", target, *(["--project", project] if project else []), "--resume"])
 
 
 def _resumed(
     database: Database, settings: Settings, agent: AgentModel, *, as_changed: bool
 ) -> ExecutionModel | None:
-    """Return what --resume continues: what is unfinished, or the failed pages of the newest execution.
+    """Return the execution for --resume: an unfinished one, or the failed pages of the newest.
 
     Raises:
-        AgentChangedError: The agent was changed since, and that was not said.
+        AgentChangedError: The agent has changed since, without the option for that.
     """
     from agentic.executors.commands.failed_pages import crawl_as_changed, failed_pages_again
 

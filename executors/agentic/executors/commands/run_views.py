@@ -1,4 +1,4 @@
-"""Durable runs and what they ask as rows to be printed."""
+"""Durable runs and their requests as rows to print."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 _AGENT = re.compile(r"agent:(?P<platform>[^:]+):(?P<id>[0-9a-f]+):")
 
 _DRAWN_ID = re.compile("[0-9a-f]{32}")
-"""An id made by a machine; people need its beginning only."""
+"""A generated id; people need only its beginning."""
 
 
 LONG_S = 60.0
-"""A claimable activation that waits this long has no worker on its queue."""
+"""If a claimable activation waits this long, its queue has no worker."""
 
 
 def run_row(
     run: RunRow, agents: Mapping[str, str] = MappingProxyType({}), backlog: Backlog | None = None
 ) -> dict[str, object]:
-    """Return a run; ``state`` is its status in words, and the short forms are for tables.
+    """Return a run; ``state`` is its status as text, and the short forms are for tables.
 
     Args:
         run: The run.
-        agents: Id -> name: the run of an agent is shown by that.
-        backlog: What of it waits for a worker, if that is known.
+        agents: Id -> name: an agent's run is shown under this name.
+        backlog: Its work that waits for a worker, if known.
     """
     return {
         "run_id": run.run_id,
@@ -69,12 +69,12 @@ def shown_workflow(workflow: str, agents: Mapping[str, str]) -> str:
 
 
 def minute(time: object) -> str:
-    """Return a time as a table has room for it, in UTC."""
+    """Return a time in a short form for tables, in UTC."""
     return str(time)[: len("2026-05-01 12:00")] if time else ""
 
 
 def question_text(question: JSONValue) -> str:
-    """Return what is asked as people read it: fields with their values, without the names of types."""
+    """Return a question for people: fields with their values, without the names of types."""
     if isinstance(question, Mapping):
         if "$" in question and "v" in question:
             return question_text(question["v"])
@@ -85,19 +85,19 @@ def question_text(question: JSONValue) -> str:
 
 
 def shown_id(run_id: str) -> str:
-    """Return the id of a run as tables show it: one that nobody thought of is cut."""
+    """Return the id of a run for tables: a generated one is cut."""
     outermost, slash, within = run_id.partition("/")
     short = outermost[:SHORT_CHARS] if _DRAWN_ID.fullmatch(outermost) else outermost
     return f"{short}{slash}{within}"
 
 
 def goes_on(run: RunRow) -> bool:
-    """Whether a run is to go on by itself, so that a worker should be at work on it."""
+    """Whether a run should continue by itself, so that a worker should work on it."""
     return run.status is RunStatus.RUNNING and not run.is_paused and run.cancel_reason is None
 
 
 def state_of(run: RunRow, backlog: Backlog | None = None) -> str:
-    """Return the status of a run with what keeps it from going on: ``running, paused``."""
+    """Return the status of a run, with the obstacle to its progress: ``running, paused``."""
     if run.status.is_final:
         return str(run.status)
     if run.cancel_reason is not None:
@@ -107,7 +107,7 @@ def state_of(run: RunRow, backlog: Backlog | None = None) -> str:
 
 
 def _missing(backlog: Backlog | None) -> str | None:
-    """Return which worker is not there that a run needs, as far as its backlog tells."""
+    """Return the missing worker that a run needs, judged by its backlog."""
     if backlog is None:
         return None
     if backlog.note is not None:
@@ -120,9 +120,9 @@ def activation_row(row: ActivationRow, outermost: str, now: float) -> dict[str, 
 
     Args:
         row: The activation.
-        outermost: The run that is looked at; of one in a child run the rest of that one's name is shown.
-        now: By the ledger's clock: ``lease_s`` is what is left of the claim, ``for_s`` how long ago the first
-            claim was, ``due_in_s`` when it may be claimed.
+        outermost: The run shown; for an activation in a child run, the rest of the child's name is shown.
+        now: By the ledger's clock: ``lease_s`` is the rest of the claim, ``for_s`` the time since the first
+            claim, ``due_in_s`` the time until it may be claimed.
     """
     within = row.id.run_id.removeprefix(outermost).removeprefix("/")
     return {
@@ -141,7 +141,7 @@ def activation_row(row: ActivationRow, outermost: str, now: float) -> dict[str, 
 
 
 def request_row(request: OpenRequest) -> dict[str, object]:
-    """Return a question that waits to be answered."""
+    """Return a question that waits for an answer."""
     return {
         "request": request.id,
         "run_id": request.run_id,

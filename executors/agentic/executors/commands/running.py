@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutput:
-    """What is seen of a run besides its rows in the database.
+    """The output of a run, besides its rows in the database.
 
     Attributes:
-        is_quiet: Neither progress nor outcome; errors are shown all the same.
-        export: Where its rows are written to.
-        again: The command that continues it; that of its id when left out.
+        is_quiet: Show neither progress nor outcome, but still errors.
+        export: The target for its rows.
+        again: The command that continues it; by default with the execution's id.
         exits: Whether the command ends with the exit code of a partial execution.
     """
 
@@ -40,7 +40,7 @@ class RunOutput:
 
     @property
     def people(self) -> Console | None:
-        """Where people are told of the outcome: not where rows go."""
+        """The console that shows the outcome: not the target of rows."""
         if self.is_quiet:
             return None
         takes_stdout = self.export is not None and self.export.target.path is None
@@ -59,19 +59,19 @@ def run_here(
     as_json: bool,
     output: RunOutput = SEEN,
 ) -> None:
-    """Run an agent in this process, with progress on standard error, and print what it gave.
+    """Run an agent in this process, with progress on standard error, and print its results.
 
     Args:
         agent: The agent.
-        execution: One of its executions, to be run (again); a new one when left out.
+        execution: One of its executions, to run (again); by default a new one.
         database: Holds both.
-        settings: Of this process.
-        as_json: For scripts.
-        output: What is to be seen of the run.
+        settings: The settings of this process.
+        as_json: Print JSON, for scripts.
+        output: The output to show.
 
     Raises:
         ExecutionFailedError: It failed.
-        ExportError: Its rows cannot be written; if that could be known, it was not run.
+        ExportError: Its rows cannot be written; if this was known before, it did not run.
         ExecutionNotRunnableError: It has succeeded.
         Exit: With ``PARTIAL_EXIT_CODE``, if it succeeded in part.
     """
@@ -101,7 +101,7 @@ def run_here(
 
 
 def check_unfinished(execution: ExecutionModel) -> None:
-    """Refuse to run again what gave all it was to give.
+    """Refuse to repeat an execution that succeeded.
 
     Raises:
         ExecutionNotRunnableError: It has succeeded.
@@ -127,7 +127,7 @@ def _check(export: Export, agent: AgentModel) -> None:
 def _export(
     export: Export, outcome: ExecutionOutcome, agent: AgentModel, database: Database
 ) -> Exported | None:
-    """Write the rows of an execution that ran to its end; half of the rows would look like all of them."""
+    """Write the rows of an execution that has ended; half of the rows would look like all of them."""
     from agentic.executors.exports.exporting import export_rows
     from agentic.executors.exports.targets import while_read
     from agentic.mappers import ExecutionStatus, find_execution
@@ -145,10 +145,10 @@ def _export(
 
 
 def checked_dispatcher(settings: Settings) -> CeleryDispatcher:
-    """Return the way to the workers, once their broker has answered.
+    """Return the dispatcher to the workers, once their broker has answered.
 
     Raises:
-        BrokerUnavailableError: It has not.
+        BrokerUnavailableError: It has not answered.
     """
     from agentic.executors.celery import make_app
     from agentic.executors.workers.dispatch import CeleryDispatcher
@@ -159,7 +159,7 @@ def checked_dispatcher(settings: Settings) -> CeleryDispatcher:
 
 
 def print_queued(execution: ExecutionModel, agent: AgentModel, *, as_json: bool) -> None:
-    """Print where to look for an execution that a worker will run."""
+    """Print how to find an execution that a worker will run."""
     if as_json:
         print_json({"execution_id": execution.id, "agent_id": agent.id, "status": "queued"})
         return

@@ -1,4 +1,4 @@
-"""``agentic runs``: durable runs of any workflow, seen and steered from outside."""
+"""``agentic runs``: shows and controls durable runs of any workflow."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def list_them(
 
 
 def _for_people(row: Mapping[str, object]) -> dict[str, object]:
-    """Return a run as a table of 80 columns has room for it; times are of UTC.
+    """Return a run for a table of 80 columns; times are in UTC.
 
-    A day is written once if a run was made and updated on it.
+    If a run was created and updated on the same day, the day appears once.
     """
     created, updated = minute(row["created_at"]), minute(row["updated_at"])
     day = created.partition(" ")[0]
@@ -149,7 +149,7 @@ def prune(
 
 
 def cancel_run(desk: Desk, run_id: RunId, reason: str) -> str:
-    """Ask for a run to be cancelled, and return how far that is, in words.
+    """Request a run's cancellation, and return its progress as text.
 
     Raises:
         UnknownRunError: There is no such run.
@@ -157,7 +157,7 @@ def cancel_run(desk: Desk, run_id: RunId, reason: str) -> str:
     """
     desk.find(run_id)
     is_asked = desk.decide(lambda service: service.handle(run_id).cancel(reason))
-    status = desk.find(run_id).status  # as it is now: it may have ended since the look
+    status = desk.find(run_id).status  # the current one: it may have ended since the look
     if not is_asked:
         raise RunEndedError(run_id, status, "be cancelled")
     is_over = status is RunStatus.CANCELLED

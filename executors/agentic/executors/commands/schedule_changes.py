@@ -1,4 +1,4 @@
-"""Schedules as the command line adds and changes them."""
+"""Adds and changes schedules for the command line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedSchedule:
-    """What ``agentic schedules add`` was given."""
+    """The options of ``agentic schedules add``."""
 
     name: str
     agent: str
@@ -40,7 +40,7 @@ class AddedSchedule:
 
 
 def put_schedule(added: AddedSchedule, project: str | None, *, replace: bool) -> dict[str, object]:
-    """Add a schedule, or change the one of that name, and return it as a row."""
+    """Add a schedule, or change the one with that name, and return it as a row."""
     timing: Timing = {
         "cron": None,
         "every_s": None,

@@ -1,4 +1,4 @@
-"""Schedules as rows to be printed; times are in the zone of the schedule."""
+"""Schedules as rows to print; times are in the zone of the schedule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentic.mappers import ScheduleModel
 
 
 def schedule_row(schedule: ScheduleModel, now: datetime) -> dict[str, object]:
-    """Return a schedule with its state, the due time that comes next and the one that was fired last."""
+    """Return a schedule with its state, the next due time and the last one fired."""
     next_due, state = _standing(schedule, now)
     if schedule.waiting_due_at is not None:
         state += ", 1 waits"
@@ -40,7 +40,7 @@ def firing_rows(schedule: ScheduleModel, now: datetime, count: int) -> list[dict
     """Return the next ``count`` due times after ``now``, and when jitter lets each start.
 
     Raises:
-        ScheduleTimesError: The schedule was changed by hand to something that cannot be used.
+        ScheduleTimesError: The schedule was changed by hand and is invalid.
     """
     return [
         {
@@ -53,7 +53,7 @@ def firing_rows(schedule: ScheduleModel, now: datetime, count: int) -> list[dict
 
 
 def _standing(schedule: ScheduleModel, now: datetime) -> tuple[str | None, str]:
-    """Return the next due time, and in words how the schedule stands: ``late by 90 s, is beat running?``."""
+    """Return the next due time, and the schedule's state as text: ``late by 90 s, is beat running?``."""
     if schedule.paused_at is not None:
         return None, "paused"
     try:
@@ -69,6 +69,6 @@ def _standing(schedule: ScheduleModel, now: datetime) -> tuple[str | None, str]:
 
 
 def _shown(moment: datetime, schedule: ScheduleModel) -> str:
-    with suppress(ScheduleTimesError):  # changed by hand: its state says so, and UTC is shown
+    with suppress(ScheduleTimesError):  # changed by hand: its state shows it, and times are in UTC
         moment = moment.astimezone(find_zone(schedule.timezone))
     return moment.isoformat(sep=" ", timespec="seconds")

@@ -1,4 +1,4 @@
-"""``agentic schedules``: when agents run by themselves. Beat sees a change within seconds."""
+"""``agentic schedules``: times when agents run by themselves. Beat notices a change within seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``agentic secrets``: what pipelines log in with. No command shows a value, or takes one as an argument."""
+"""``agentic secrets``: credentials of pipelines. No command shows a value, or takes one as an argument."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def set_it(
 
     settings = load_settings()
     keys = SecretKeys.configured(settings)
-    check_name(name)  # before anybody types
+    check_name(name)  # before the user types
     value = _read_value(name, from_file)
     with opened(ready_database(settings)) as database, database.writing() as session:
         owner = ensured_project(session, project, settings)

@@ -1,4 +1,4 @@
-"""How the statuses of executions look on a terminal."""
+"""Styles of execution statuses on a terminal."""
 
 from __future__ import annotations
 

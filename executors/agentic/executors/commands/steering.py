@@ -1,4 +1,4 @@
-"""How commands find durable runs and decide about them; workers are told of what follows."""
+"""Finds durable runs for commands, and decides about them; workers are notified of the results."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """The runs of a project, as a command deals with them.
+    """The runs of a project, for a command.
 
     Attributes:
-        settings: Of this process.
+        settings: The settings of this process.
         database: Holds them.
         project_id: Owns them.
         project: Its name.
@@ -37,11 +37,11 @@ class Desk:
     project: str
 
     def find(self, name: str) -> RunRow:
-        """Return a run by its id, or by how that begins.
+        """Return a run by its id, or by a prefix of it.
 
         Raises:
-            UnknownRunError: There is none.
-            LedgerError: There are several.
+            UnknownRunError: No run matches.
+            LedgerError: Several runs match.
         """
         from agentic.mappers.runs.reading import LedgerReader
 
@@ -49,7 +49,7 @@ class Desk:
             return LedgerReader(session, self.project_id).run(name)
 
     def decide(self, act: Callable[[RunService], Awaitable[R]]) -> R:
-        """Return what ``act`` returns, which is given what decides about runs and works on none."""
+        """Return the result of ``act``, called with a service that decides about runs but works on none."""
         from agentic.executors.celery import make_app
         from agentic.executors.durable.worker.process import RunProcess
 
@@ -68,10 +68,10 @@ class Desk:
 
 @contextmanager
 def opened_desk(project: str | None) -> Iterator[Desk]:
-    """Give the runs of a project, that of the settings if none is named.
+    """Yield the runs of a project, by default of the settings' project.
 
     Raises:
-        DatabaseNotMigratedError: The database lacks tables, or is not there yet.
+        DatabaseNotMigratedError: The database lacks tables, or does not exist yet.
         UnknownProjectError: There is no such project.
     """
     from agentic.mappers import find_project
@@ -84,5 +84,5 @@ def opened_desk(project: str | None) -> Iterator[Desk]:
 
 
 def say(line: str) -> None:
-    """Print a line as it is."""
+    """Print a line unchanged."""
     console.print(line, markup=False, highlight=False, soft_wrap=True)

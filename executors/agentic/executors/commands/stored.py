@@ -1,4 +1,4 @@
-"""The rows an execution left in the tables of its platform."""
+"""The rows an execution stored in the tables of its platform."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class StoredRows:
 def stored_rows(
     session: Session, platform: Platform, execution: ExecutionModel, limit: int
 ) -> list[StoredRows]:
-    """Return up to ``limit`` rows that ``execution`` was the last to give, for each table that has some."""
+    """Return up to ``limit`` rows that ``execution`` was the last to store, for each table that has some."""
     models = [model for model in platform.models if issubclass(model, SourceColumns)]
     found = [_rows_of(session, model, execution, limit) for model in models]
     return [rows for rows in found if rows.total]
 
 
 def samples_for_people(tables: Sequence[StoredRows]) -> list[StoredRows]:
-    """Return the tables as people read them: a column for each field, and no pages where there are items.
+    """Return the tables for people: a column for each field, and no pages where there are items.
 
-    What a mapping holds becomes columns. Left out are columns that are empty, that say the same as another
-    one, or that name the pipeline; addresses come last, as they are long.
+    The entries of a mapping become columns. Empty columns, columns equal to another one, and the pipeline's
+    name are omitted; addresses come last, because they are long.
     """
     items = [table for table in tables if ITEM in table.columns]
     return [_for_people(table) for table in items or tables]
@@ -87,5 +87,5 @@ def _rows_of(
 
 
 def _is_telling(column: str) -> bool:
-    """Leave out what every such table has, and hashes that serve as keys: they tell people nothing."""
+    """Whether a column is useful to people: neither common to all such tables nor a hash used as key."""
     return column not in _SHARED and not column.endswith("_key")

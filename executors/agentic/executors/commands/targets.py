@@ -1,4 +1,4 @@
-"""What ``agentic run`` is told to run: an agent, or a pipeline of a file or one that is kept."""
+"""The target of ``agentic run``: an agent, or a pipeline from a file or stored."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _KEPT = re.compile(r"[A-Za-z0-9_.-]+@[0-9]*")
 def pipeline_facts(
     target: str, inputs: Mapping[str, JSONValue], goals: str | None, *, project: str | None
 ) -> AgentFacts | None:
-    """Return the agent that a pipeline makes, which is not needed afterwards; None if an agent is meant.
+    """Return the agent made from a pipeline, which is not needed afterwards; None if an agent is meant.
 
     Args:
-        target: A file, ``shop@2`` for that version of a pipeline that is kept, ``shop@`` for its newest.
-        inputs: Of the pipeline.
-        goals: Of the agent.
-        project: Keeps the pipelines; None: that of the settings.
+        target: A file, ``shop@2`` for that version of a stored pipeline, ``shop@`` for its newest.
+        inputs: Inputs of the pipeline.
+        goals: Goals of the agent.
+        project: Holds the pipelines; by default the project of the settings.
 
     Raises:
         SpecError: The pipeline cannot be used.
-        PipelineInputError: The inputs are not those it declares.
-        UnknownPipelineError: None is kept of that name or version.
+        PipelineInputError: The inputs differ from its declaration.
+        UnknownPipelineError: No stored pipeline has that name or version.
     """
     if not target.endswith(PIPELINE_ENDINGS) and _KEPT.fullmatch(target) is None:
         return None

@@ -1,4 +1,4 @@
-"""``agentic pipelines try``: a page fetched, and selectors tried on it, before a pipeline is written."""
+"""``agentic pipelines try``: fetches a page and tests selectors on it, before a pipeline is written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Row = dict[str, JSONValue]
 
 
 class Mode(StrEnum):
-    """How the page is fetched."""
+    """How to fetch the page."""
 
     HTTP = "http"
     BROWSER = "browser"
@@ -88,7 +88,7 @@ def try_page(  # noqa: PLR0913 - one option each
 async def _tried(
     url: str, mode: Mode, private_hosts: Sequence[str], wanted: tuple[str | None, Mapping[str, JSONValue]]
 ) -> tuple[Row, list[Row]]:
-    """Return what is known of the page, and the items on it."""
+    """Return facts about the page, and its items."""
     from agentic.core.actors import ActorContext, PageOutput
     from agentic.core.browser import BrowserFetcher
     from agentic.core.http import HttpPolicy, open_fetcher

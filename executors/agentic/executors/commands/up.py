@@ -47,7 +47,7 @@ def up(
 
 
 def shown_urls(urls: Mapping[str, str]) -> dict[str, str]:
-    """Return what to print of where services listen: no password, but Flower's on a terminal, to click on."""
+    """Return the service URLs to print: without passwords, except Flower's on a terminal, to click on."""
     shown = {name: safe_url(url) for name, url in urls.items() if name != "nats_http"}
     if "flower" in urls:
         shown["flower"] = (
@@ -57,7 +57,7 @@ def shown_urls(urls: Mapping[str, str]) -> dict[str, str]:
 
 
 def embedded_servers(settings: Settings) -> list[Service]:
-    """Return the services of the servers that the environment names none of."""
+    """Return the services of all servers that are not in the environment."""
     services = []
     if not settings.nats_url.get_secret_value():
         services.append(nats_service(settings.home))

@@ -1,4 +1,4 @@
-"""Agents and executions as rows to be printed; secrets never are."""
+"""Agents and executions as rows to print, without secrets."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def agent_row(agent: AgentModel) -> dict[str, object]:
 
 
 def shown_config(agent: AgentModel) -> dict[str, JSONValue]:
-    """Return an agent's config as its platform's settings show it, secrets masked.
+    """Return an agent's config through its platform's settings, secrets masked.
 
-    Those are ``SecretStr`` fields, and what is a secret to all appearance; references to stored ones stay.
-    Where that cannot be told, as the platform is not installed or the config does not fit it, every value is.
+    Masked are ``SecretStr`` fields, and values that look like secrets; references to stored secrets stay.
+    If the platform is not installed, or the config is invalid, every value is masked.
     """
     from agentic.executors.agents.redaction import MASK, Redactor
 
@@ -59,7 +59,7 @@ def shown_config(agent: AgentModel) -> dict[str, JSONValue]:
 
 
 def names_of_schedules(session: Session, project_id: str, agent_id: str | None = None) -> list[str]:
-    """Return the names of a project's schedules, or of those of one of its agents."""
+    """Return the names of a project's schedules, or only of one agent's."""
     from agentic.mappers import list_schedules
 
     found = list_schedules(session, project_id)
@@ -67,14 +67,14 @@ def names_of_schedules(session: Session, project_id: str, agent_id: str | None =
 
 
 def counts_of_executions(session: Session, project_id: str, agent_id: str | None = None) -> dict[str, int]:
-    """Return how many executions of a project, or of one of its agents, have which status."""
+    """Return the number of executions by status, of a project or of one of its agents."""
     from sqlalchemy import func, select
 
     from agentic.mappers import AgentModel, ExecutionModel
 
     of = ExecutionModel.project_id == project_id
     if agent_id is not None:
-        # Whose agent it is, is not asked of each execution: an index then has all that is to be counted.
+        # The agent's project is not checked per execution: then one index holds all that is counted.
         agent = select(AgentModel.id).where(AgentModel.id == agent_id, AgentModel.project_id == project_id)
         of = ExecutionModel.agent_id.in_(agent)
     query = select(ExecutionModel.status, func.count()).where(of).group_by(ExecutionModel.status)
@@ -91,9 +91,9 @@ def execution_row(
 
     Args:
         execution: The execution.
-        agent_name: Of its agent.
-        run: Its run, if it has begun: ``state`` is the status in words, with what keeps it from going on.
-        counts: What it has stored so far, if it has not ended.
+        agent_name: Name of its agent.
+        run: Its run, if begun: ``state`` is the status as text, with the obstacle to its progress.
+        counts: Its counts so far, if it has not ended.
     """
     found = execution.counts if counts is None else counts
     return {
@@ -118,12 +118,12 @@ def execution_row(
 
 
 def counted(counts: Mapping[str, object]) -> str:
-    """Return counts of rows in words, those of nothing left out: ``3 inserted, 1 updated``."""
+    """Return counts of rows as text, without zeros: ``3 inserted, 1 updated``."""
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 
 
 def result_of(session: Session, execution: ExecutionModel) -> dict[str, JSONValue]:
-    """Return the short form of what an execution gave; empty when it stored nothing."""
+    """Return the short result of an execution; empty when it stored nothing."""
     from sqlalchemy import select
 
     from agentic.mappers import AgentResultModel

@@ -1,4 +1,4 @@
-"""A run while it goes on: a frame that is drawn anew in a terminal, lines elsewhere."""
+"""Shows a running run: a frame that is redrawn in a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _RESTS = 10
 def watch_run(
     desk: Desk, run_id: RunId, *, once: bool = False, every_s: float = 0.5, as_json: bool = False
 ) -> None:
-    """Show a run until it ends, or once; in JSON an object a line, whenever something happened.
+    """Show a run until it ends, or once; in JSON one object per line after each change.
 
     Raises:
-        Exit: With 1, when it ends otherwise than completed and was not only looked at once.
+        Exit: With 1, if it ends without completing and was not shown only once.
     """
     from agentic.executors.durable.runs.watch import RunWatch
 
@@ -74,7 +74,7 @@ def _show_once(look: Look, project: str, *, as_json: bool) -> None:
 
 @contextmanager
 def _shown(project: str, *, as_json: bool) -> Iterator[Show]:
-    """Give what shows looks."""
+    """Yield a function that shows looks."""
     if as_json:
         yield _Changes(_print_data)
     elif console.is_terminal:
@@ -86,7 +86,7 @@ def _shown(project: str, *, as_json: bool) -> Iterator[Show]:
 
 @contextmanager
 def _drawn(project: str) -> Iterator[Show]:
-    """Give what draws a frame in place of the one before; the last one stays."""
+    """Yield a function that redraws the frame; the last one stays."""
     from rich.live import Live
 
     from agentic.executors.commands.frames import frame
@@ -102,7 +102,7 @@ def _drawn(project: str) -> Iterator[Show]:
 
 
 class _Changes:
-    """Passes on the looks at which something had happened."""
+    """Passes on the looks with a change."""
 
     def __init__(self, show: Show) -> None:
         self._show = show
@@ -115,7 +115,7 @@ class _Changes:
 
 
 class _Lines:
-    """Prints a line for each event, and for each time that the run stands otherwise."""
+    """Prints a line for each event, and for each change of the run's state."""
 
     def __init__(self, project: str) -> None:
         self._project = project

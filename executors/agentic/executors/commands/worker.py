@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Pool(StrEnum):
-    """How a worker runs several agents at a time."""
+    """How a worker runs several agents concurrently."""
 
     PREFORK = "prefork"
     THREADS = "threads"
@@ -27,7 +27,7 @@ class Pool(StrEnum):
 
 
 class LogLevel(StrEnum):
-    """The lowest level that is written."""
+    """The lowest level to log."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -51,7 +51,7 @@ def worker(
     work can be run again.
     """
     settings = load_settings()
-    # Read by Celery when it is imported: SIGTERM then means end soon, not end when all is done.
+    # Celery reads this on import: SIGTERM then means end soon, not end when all is done.
     os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
     current_database(settings).dispose()
     checked_dispatcher(settings)
@@ -69,10 +69,10 @@ def worker(
 
 
 def run_worker(app: Celery, arguments: Sequence[str]) -> int:
-    """Run a Celery worker in this process; return what the process has to end with.
+    """Run a Celery worker in this process; return the exit code of the process.
 
-    That is 0 when somebody asked it to stop, and anything else when it ended by itself, so that a service
-    manager starts it again (``Restart=on-failure``). Celery's own ``worker_main`` forgets the code.
+    The code is 0 after a request to stop, and another one when it ended by itself, so that a service
+    manager restarts it (``Restart=on-failure``). Celery's own ``worker_main`` loses the code.
     """
     from celery.bin.celery import celery
     from celery.worker import state
@@ -82,9 +82,9 @@ def run_worker(app: Celery, arguments: Sequence[str]) -> int:
         code: object = celery.main(args=[*arguments], standalone_mode=False)
     finally:
         celery.params[0].default = None
-    # Not "in (None, False)": the code 0 of a signal would be taken for False.
+    # Not "in (None, False)": the code 0 of a signal equals False.
     signs: list[object] = [state.should_stop, state.should_terminate]
     was_asked = any(sign is not None and sign is not False for sign in signs)
     if isinstance(code, str) or (was_asked and code in (None, os.EX_OK)):
-        return os.EX_OK  # a text: it was stopped by remote control, and says so
+        return os.EX_OK  # a text: it was stopped by remote control, and reports it
     return code if isinstance(code, int) and code else os.EX_SOFTWARE

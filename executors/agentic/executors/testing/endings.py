@@ -1,4 +1,4 @@
-"""How the runs of every platform end."""
+"""The contract for the ends of a platform's runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNKNOWN = {"a_setting_that_nobody_knows": 1}
 
 
 class EndingsContract:
-    """The part of :class:`PlatformContract` about what a run leaves behind, however it ends."""
+    """The part of :class:`PlatformContract` about the results of a run, however it ends."""
 
     platform: str
     model: type[object]
@@ -40,7 +40,7 @@ class EndingsContract:
 
     @pytest.fixture
     def watch(self, monkeypatch: pytest.MonkeyPatch) -> Watch:
-        """Look on while agents of the platform are run."""
+        """Watch the runs of the platform's agents."""
         return Watch(get_registry().platform(self.platform).executor, monkeypatch)
 
     def test_nothing_is_begun_for_an_agent_that_is_not_configured_rightly(
@@ -97,14 +97,14 @@ class EndingsContract:
     def test_a_run_that_is_killed_while_it_saves_goes_on_and_doubles_nothing(
         self, config: Config, run_agent: RunAgent, agentic_database: Database, moment: str
     ) -> None:
-        """It is killed before it saves, or when it has but nothing is committed."""
+        """It is killed before it saves, or after that but before the commit."""
         queued = run_agent.queue(self.platform, config)
         command = [sys.executable, "-m", cut_off.__name__, agentic_database.url]
         words = [*command, queued.execution_id, queued.agent_id, moment]
         gone = subprocess.run(words, capture_output=True, text=True, check=False)
         assert gone.returncode == cut_off.CODE, gone.stderr
         assert self._left(run_agent.look(queued)) == (0, 0)
-        time.sleep(cut_off.LEASE_S)  # its work is its own until then
+        time.sleep(cut_off.LEASE_S)  # it keeps its claims until then
 
         ran = run_agent.run(queued)
 
@@ -112,7 +112,7 @@ class EndingsContract:
         assert self._left(ran) == (self.row_count, 1)
 
     def _ended(self, end: str, run_agent: RunAgent, watch: Watch, queued: Queued) -> Ran:
-        """Run an execution to an end of that kind."""
+        """Run an execution to that kind of end."""
         watch.fails_to_save = end == "fails"
         watch.gives_an_error = end == "gives_an_error"
         if end != "is_cancelled":
@@ -122,7 +122,7 @@ class EndingsContract:
         return run_agent.look(queued)
 
     def _left(self, ran: Ran) -> tuple[int, int]:
-        """Return how many rows and how many short results a project has."""
+        """Return the numbers of rows and short results of a project."""
         query = select(AgentResultModel).where(AgentResultModel.project_id == ran.project_id)
         with ran.database.reading() as session:
             results = session.scalar(select(func.count()).select_from(query.subquery()))
