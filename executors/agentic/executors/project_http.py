@@ -30,8 +30,8 @@ class ProjectHttp:
         project_id: Owns it.
         policy: Manners and limits of requests.
         settings: The settings of this process.
-        account: Who asks, where a service counts by account: a name that is no secret. Without one, limits
-            are those of the host.
+        account: Who asks, where a service counts by account: a name, not a secret. Without one, the limits
+            of the host apply.
         verdict: Decides which responses are failures.
         resource_of: Returns a URL's part of the host, where each part has its own limit.
     """

@@ -44,7 +44,7 @@ class ExecutionPage:
         result: Names and values of its result that are not shown elsewhere.
         failures: Failures by class.
         warnings: Warnings about parts of the results.
-        next_commands: (command, what it does).
+        next_commands: (command, its effect).
     """
 
     row: Mapping[str, object]

@@ -72,7 +72,7 @@ class Retried:
 
     Attributes:
         execution_id: The execution that retries them.
-        retry_of: The execution in which they failed.
+        retry_of: The execution where they failed.
         letters: The letters to retry.
         left: The remaining letters: failed again, or not fetched yet.
     """

@@ -40,7 +40,7 @@ def in_ledger(run: str, project: str | None) -> Telling:
 
 
 def _events(desk: Desk, run_id: RunId) -> Iterator[WorkflowEvent]:
-    """Yield the events of a run, then those of the runs within it."""
+    """Yield the events of a run, then of the runs within it."""
     from agentic.core.ledger.batches import read_batch
     from agentic.mappers.runs.reading import LedgerReader
 

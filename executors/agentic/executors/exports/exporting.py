@@ -19,7 +19,7 @@ class Export:
     Attributes:
         target: The target.
         table: A table of the platform; by default the last one that has rows.
-        with_meta: Add when a row was first and last seen, by which execution, and the source's raw data.
+        with_meta: Add when and in which executions a row was first and last seen, and the source's raw data.
         excel_safe: See :func:`agentic.executors.exports.formats.write_csv`.
     """
 

@@ -1,4 +1,4 @@
-"""Reads an execution's rows in batches: a million need no more memory than a thousand."""
+"""Reads an execution's rows in batches: a million need the same memory as a thousand."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ Queued = tuple[ExecutionModel, ScheduleModel]
 class Timekeeper:
     """Fires the schedules of every project; any number may run at once.
 
-    The clock of the database decides what is due. Each due time is one transaction that adds the execution
-    and advances the schedule; nothing is kept in memory, so it may be killed at any moment.
+    The clock of the database decides which times are due. Each due time is one transaction, which adds the
+    execution and advances the schedule; nothing is kept in memory, so it may be killed at any moment.
     """
 
     def __init__(self, database: Database, dispatcher: CeleryDispatcher) -> None:

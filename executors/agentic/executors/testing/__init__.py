@@ -2,13 +2,13 @@
 
 ``pip install 'agentic-pipelines[testing]'`` is enough. The fixtures:
 
-- ``run_agent``: runs an agent in this process, into a database of the test's own; see :class:`RunAgent`.
+- ``run_agent``: runs an agent in this process, into the test's own database; see :class:`RunAgent`.
 - ``run_workflow``: runs a graph in this process, on the engine or durably; see :class:`RunWorkflow`.
 - ``agentic_database``: that database, with the tables of all installed plugins.
 - ``agentic_each_database``: the same on SQLite and, where there is a server, on PostgreSQL.
 - ``agentic_secrets``: the secrets of its projects; see :class:`Secrets`.
-- ``agentic_site``: a server on loopback that says what the test wants it to; see :class:`Site`.
-- ``agentic_nats``: the URL of a NATS server of the test's own.
+- ``agentic_site``: a server on loopback with responses set by the test; see :class:`Site`.
+- ``agentic_nats``: the URL of the test's own NATS server.
 - ``agentic_home``: a folder whose ``agentic up``, with broker, NATS and a worker, runs; see :class:`Home`.
 
 ``agentic_fakes`` comes with the fakes (``agentic-pipelines[local]``).

@@ -125,7 +125,7 @@ async def agentic_nats(tmp_path: Path) -> AsyncIterator[str]:
 
 @pytest.fixture
 def agentic_home(tmp_path: Path) -> Iterator[Home]:
-    """Provide a home in which ``agentic up`` runs: broker, NATS and a worker."""
+    """Provide a home where ``agentic up`` runs: broker, NATS and a worker."""
     from agentic.executors.testing.homes import Home
 
     with Home(tmp_path) as home:

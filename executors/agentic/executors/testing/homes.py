@@ -1,4 +1,4 @@
-"""The test's own home, in which everything runs."""
+"""The test's own home, where everything runs."""
 
 from __future__ import annotations
 

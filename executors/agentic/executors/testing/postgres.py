@@ -30,8 +30,8 @@ wait $server
 test -z "$is_over" || rm -rf "$0"
 """
 
-# Killed processes are tested here and power loss is not, so nothing waits for the disk. The zone is one of
-# half hours, to show who takes the server's for UTC. Deadlocks are looked for at once, not after a second.
+# Tests cover killed processes but not power loss, so nothing waits for the disk. The zone has a half-hour
+# offset, to reveal code that takes it for UTC. Deadlocks are detected at once, not after a second.
 SETTINGS = (
     "fsync=off",
     "full_page_writes=off",

@@ -41,7 +41,7 @@ class EngineTask(asyncio.Task[T]):
 
 
 class HandlerTask(asyncio.Task[T]):
-    """A task in which a handler runs. The engine stops it; the handler's own code may cancel it, too.
+    """A task that runs a handler. The engine stops it; the handler's own code may cancel it, too.
 
     Attributes:
         cancelled_itself: Whether its own code did: a cancel scope that leaks, ``current_task().cancel()``.

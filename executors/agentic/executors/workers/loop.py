@@ -69,7 +69,7 @@ class LoopThread:
 
         Args:
             work: The coroutine.
-            explain: Returns why ``work`` is cancelled, as the message of its ``CancelledError``.
+            explain: Returns why ``work`` is cancelled: the message of its ``CancelledError``.
 
         Raises:
             LoopClosedError: The loop was closed, before or meanwhile.
@@ -200,7 +200,7 @@ class _Job(Generic[T]):
             self.task.cancel(self.interrupted)
 
     def abandon(self) -> None:
-        """Cancel the outcome, if there is none yet."""
+        """Cancel the outcome, if it is still missing."""
         self._work.close()
         if not self.outcome.done():
             self.outcome.cancel()

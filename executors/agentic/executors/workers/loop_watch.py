@@ -1,4 +1,4 @@
-"""Reports code that blocks an event loop: which code, for which run, and for how long."""
+"""Reports code that blocks an event loop: the code, the run and the duration."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LoopWatch:
     """Checks from a plain thread, four times a second, the work of an event loop's thread.
 
     A loop counts as blocked while a single callback keeps it busy. A lag alone does not count: it may come
-    from a thousand short callbacks, or from an overloaded machine. For the same reason, the time in which
+    from a thousand short callbacks, or from an overloaded machine. For the same reason, the time while
     this thread could not check counts only partly.
 
     Args:

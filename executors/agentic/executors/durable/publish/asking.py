@@ -92,7 +92,7 @@ class Asker:
         return await self._leases[project].hold()
 
     def _keep(self, wanted: Mapping[str, object]) -> None:
-        """End the asking of everything else, and forget what has ended."""
+        """Stop asking all other questions, and drop ended ones."""
         for request_id, task in list(self._asked.items()):
             if request_id not in wanted:
                 task.cancel()

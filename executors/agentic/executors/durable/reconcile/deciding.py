@@ -1,4 +1,4 @@
-"""Decides what an abandoned run needs, as pure functions of the ledger's contents."""
+"""Decides the next step of an abandoned run, as pure functions of the ledger's contents."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Child:
         image: The run.
         plan: The plan that starts or continues it.
         is_new: Whether it starts.
-        workflow: Name with which any worker finds its workflow.
+        workflow: Name that any worker can find its workflow by.
     """
 
     image: RunImage

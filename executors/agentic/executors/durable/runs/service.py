@@ -1,4 +1,4 @@
-"""Puts together the parts with which one process works on a project's durable runs."""
+"""Puts together the parts of one process for a project's durable runs."""
 
 from __future__ import annotations
 
