@@ -239,7 +239,7 @@ def _refuse(
 
 
 class _RefusedError(Exception):
-    """This process cannot do a part of the run, and there is no other process."""
+    """This process cannot do a part of the run, and no other process exists."""
 
 
 async def _rested(handle: AsyncRunHandle, refusal: asyncio.Future[Exception]) -> None:

@@ -1,7 +1,7 @@
 """Runs a browser that cannot outlive its owner process, however that process ends.
 
 Run by path, with the standard library alone: ``python -IS launcher.py <folder> <browser> <switches>``. A
-driver in another language runs between the two processes, so there is no parent to watch. Instead, the
+driver in another language runs between the two processes, so it cannot watch its parent. Instead, the
 owner keeps a lock on a file; the kernel gives the lock to this process at the moment the owner is gone, and
 this process then kills its group, which is the whole browser. ``lockf`` locks belong to a process, not to a
 thread or to child processes, so neither can end or prolong the watch. Works wherever ``lockf`` exists.

@@ -174,7 +174,7 @@ async def _started(configured: str) -> RunningBrowser:
 
 
 async def _in_time(close: Callable[[], Awaitable[None]]) -> bool:
-    """Close a part of Playwright; return whether it ended in time."""
+    """Close a part of Playwright; return whether this succeeded in time."""
     try:
         async with asyncio.timeout(CLOSE_S):
             await close()

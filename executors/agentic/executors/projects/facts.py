@@ -79,7 +79,7 @@ def told_project(session: Session, project: ProjectModel) -> dict[str, JSONValue
 
 
 def _rows(name: str, rows: Iterable[JSONValue]) -> dict[str, JSONValue]:
-    """Return the named rows, or nothing if there are none."""
+    """Return the rows under their name; nothing without rows."""
     found = list(rows)
     return {name: found} if found else {}
 

@@ -17,7 +17,7 @@ log = get_logger(__name__)
 
 _STOP_GRACE_S = 5.0
 _MIN_LIFE_S = 10.0
-"""One that ends sooner, because there is no database yet, is restarted after this time at the earliest."""
+"""One that ends sooner, because the database is missing, is restarted after this time at the earliest."""
 
 
 class ReconcilerProcess:

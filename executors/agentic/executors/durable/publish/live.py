@@ -9,7 +9,7 @@ from agentic.core.graph.model.events import WorkflowEvent
 
 
 class LiveEvents:
-    """Publishes the live events of this process, project by project; durable ones leave by the outbox.
+    """Publishes the live events of this process, project by project; durable ones go through the outbox.
 
     Args:
         bus_of: Returns the bus for the events of a project; it stays open.

@@ -142,7 +142,7 @@ async def kept_published(outbox: Outbox, grace_s: float) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        while not publishing.done():  # nats-py swallows a cancellation that meets it while flushing
+        while not publishing.done():  # nats-py swallows a cancellation that arrives while it flushes
             publishing.cancel()
             await asyncio.wait({publishing}, timeout=0.1)
         try:

@@ -108,7 +108,7 @@ async def tend(
 
 
 async def _tend_stopped(host: RunHost, run_id: RunId) -> None:
-    """End the child runs that were stopped with a run; notify the workers of active ones."""
+    """End the child runs that were stopped with a run; notify their running handlers."""
     for child in await host.lane.do(lambda ledger: stopped_children(ledger, run_id)):
         host.leases.look()
         try:

@@ -15,7 +15,7 @@ OnceKept = Callable[[], object]
 """Called after the commit: once, by the process that wrote."""
 
 OnRest = Callable[[Any, RunState], OnceKept | None]
-"""Called with the session of the transaction in which a run starts, rests or continues, and its state."""
+"""Called in the transaction that starts, rests or continues a run, with its session and the run's state."""
 
 
 def _as_it_is(event: WorkflowEvent) -> WorkflowEvent:
@@ -32,7 +32,7 @@ class RunHooks:
 
     Attributes:
         clean: Removes secrets from an event before it is kept or sent.
-        on_rest: Writes further changes when a run changes; returns what to do after the commit.
+        on_rest: Writes changes when a run starts, rests or continues; returns what to do after the commit.
         context: Returns the log context of a run's handlers, by the run's id.
         secrets: Learns the secrets that handlers read or receive.
     """

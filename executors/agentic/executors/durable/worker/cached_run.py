@@ -137,7 +137,7 @@ class RunImage:
         return self._hooks.clean
 
     def activation(self, activation_id: ActivationId) -> Activation | None:
-        """Return an activation of the due superstep; None if there is none with this id."""
+        """Return an activation of the due superstep; None if the id is unknown."""
         if activation_id.superstep != self.state.superstep:
             return None
         if self._indexed is not self.state.activations:

@@ -37,7 +37,7 @@ def is_gone(name: object) -> bool:
     if not place or place != _place(os.getpid()) or not pid.isdecimal():
         return False
     try:
-        os.kill(int(pid), 0)  # not /proc: it may hide what belongs to other users
+        os.kill(int(pid), 0)  # not /proc: it may hide other users' processes
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):
@@ -58,7 +58,7 @@ def _is_zombie(pid: str) -> bool:
         text = (_SYSTEM / pid / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    # The name of the program, in parentheses, may hold anything; the state is what follows it.
+    # The name of the program, in parentheses, may hold anything; the state follows it.
     return text.rpartition(")")[2].strip()[:1] in {"Z", "X"}
 
 
