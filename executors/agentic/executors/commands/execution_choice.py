@@ -115,7 +115,7 @@ class Choice:
 
         Raises:
             OptionError: No executions are chosen.
-            UnknownExecutionError: No execution has an id.
+            UnknownExecutionError: An id is unknown.
         """
         from agentic.mappers import list_agents
         from agentic.mappers.catalog.execution_choice import choose_executions

@@ -92,7 +92,7 @@ def sort_letters(desk: Desk, choice: Choice) -> Sorted:
 
     Raises:
         ExecutionError: None can be retried; the message says what to do.
-        UnknownLetterError: No letter has an id.
+        UnknownLetterError: An id is unknown.
         UnknownExecutionError: There is no such execution.
     """
     from agentic.mappers import ExecutionModel

@@ -9,7 +9,7 @@
 - ``agentic_secrets``: the secrets of its projects; see :class:`Secrets`.
 - ``agentic_site``: a server on loopback with responses set by the test; see :class:`Site`.
 - ``agentic_nats``: the URL of the test's own NATS server.
-- ``agentic_home``: a folder whose ``agentic up``, with broker, NATS and a worker, runs; see :class:`Home`.
+- ``agentic_home``: a folder where ``agentic up`` runs, with broker, NATS and a worker; see :class:`Home`.
 
 ``agentic_fakes`` comes with the fakes (``agentic-pipelines[local]``).
 """

@@ -30,7 +30,7 @@ class Watch:
         results: The results to save, for each call.
         begun_count: How often work began: ``execute_agent`` called, or a graph with ``close`` made.
         ended_count: How often it ended, by ``cleanup`` or ``close``.
-        fails_to_save: If set, saving fails afterwards.
+        fails_to_save: If set, it raises after it has saved.
         gives_an_error: If set, the work returns an error, whatever its result.
         on_worked: If set, work never ends: it calls this at its end instead.
     """

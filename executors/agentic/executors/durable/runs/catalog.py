@@ -160,7 +160,7 @@ def _built(name: str, builder: Builder, rest: str) -> Flow:
         return builder(rest)
     except Exception:  # explains itself, also when the database is unavailable
         raise
-    except BaseException as exc:  # a plugin's code, as below
+    except BaseException as exc:  # a plugin's code, like below
         raise UnknownWorkflowError(name, f"building it raised {line_of(exc)}") from exc
 
 

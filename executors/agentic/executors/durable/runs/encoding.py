@@ -31,11 +31,11 @@ def write_result(codec: Codec, result: ActivationResult) -> str:
 
 
 def read_result(codec: Codec, activation: Activation, text: str) -> ActivationResult:
-    """Return what :func:`write_result` wrote of ``activation``.
+    """Read the output of :func:`write_result` for ``activation``.
 
     Raises:
-        CorruptContentError: It is something else.
-        ValidationError: It is something else.
+        CorruptContentError: The text is something else.
+        ValidationError: The text is something else.
     """
     data, reader = _unpacked(codec, text)
     return reader.result(activation, data)
@@ -52,7 +52,7 @@ def write_progress(codec: Codec, progress: Progress) -> str:
 
 
 def read_progress(codec: Codec, text: str) -> Progress:
-    """Return what :func:`write_progress` wrote. Raises as :func:`read_result`."""
+    """Read the output of :func:`write_progress`. Raises as :func:`read_result`."""
     data, reader = _unpacked(codec, text)
     return reader.progress(data)
 
@@ -67,7 +67,7 @@ def write_value(codec: Codec, parcel: Parcel) -> str:
 
 
 def read_value(codec: Codec, text: str) -> Parcel:
-    """Return what :func:`write_value` wrote. Raises as :func:`read_result`."""
+    """Read the output of :func:`write_value`. Raises as :func:`read_result`."""
     return Reader(codec, {}).value(from_text(text))
 
 

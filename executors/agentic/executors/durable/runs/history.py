@@ -1,4 +1,4 @@
-"""What durable runs know of other runs: the history on the bus, if there is one."""
+"""Gives durable runs the history of other runs from the bus, if there is one."""
 
 from __future__ import annotations
 
