@@ -50,7 +50,7 @@ class RunHandle:
         """Return the run's status.
 
         Raises:
-            UnknownRunError: There is no such run.
+            UnknownRunError: The run does not exist.
         """
         return self._client.loop.run(self._handle.status())
 
@@ -60,7 +60,7 @@ class RunHandle:
         A failed run has a result, too: its ``error`` says why.
 
         Raises:
-            UnknownRunError: There is no such run.
+            UnknownRunError: The run does not exist.
             TimeoutError: The run is still active.
         """
         return self._client.loop.run(self._handle.result(timeout_s))

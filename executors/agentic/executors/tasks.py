@@ -57,7 +57,7 @@ def start_agent(self: Task[[str, str | None], Result], agent: str, project: str 
         project: Name of its project; by default from the worker's settings.
 
     Raises:
-        ExecutionFailedError: There is no such agent, or the execution cannot be queued.
+        ExecutionFailedError: The agent does not exist, or the execution cannot be queued.
     """
     with _one_kind_of_error():
         process = current_process()

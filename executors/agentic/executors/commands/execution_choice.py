@@ -90,8 +90,8 @@ class Choice:
             usual: The default statuses.
 
         Raises:
-            UnknownAgentError: There is no such agent.
-            UnknownPlatformError: There is no such platform.
+            UnknownAgentError: The agent does not exist.
+            UnknownPlatformError: The platform does not exist.
             OptionError: The time is invalid.
         """
         from agentic.core.hooks import get_registry

@@ -93,7 +93,7 @@ def sort_letters(desk: Desk, choice: Choice) -> Sorted:
     Raises:
         ExecutionError: None can be retried; the message says what to do.
         UnknownLetterError: An id is unknown.
-        UnknownExecutionError: There is no such execution.
+        UnknownExecutionError: The execution does not exist.
     """
     from agentic.mappers import ExecutionModel
     from agentic.mappers.catalog.dead_letters import CRAWL

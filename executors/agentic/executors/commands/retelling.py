@@ -26,7 +26,7 @@ def in_ledger(run: str, project: str | None) -> Telling:
         LedgerError: Several match.
         DatabaseNotMigratedError: The database lacks tables, or does not exist yet.
         DatabaseUnavailableError: It cannot be reached.
-        UnknownProjectError: There is no such project.
+        UnknownProjectError: The project does not exist.
     """
     from agentic.core.ledger import UnknownRunError
 

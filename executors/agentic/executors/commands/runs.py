@@ -152,7 +152,7 @@ def cancel_run(desk: Desk, run_id: RunId, reason: str) -> str:
     """Request a run's cancellation, and return its progress as text.
 
     Raises:
-        UnknownRunError: There is no such run.
+        UnknownRunError: The run does not exist.
         RunEndedError: It has ended.
     """
     desk.find(run_id)

@@ -72,7 +72,7 @@ def opened_desk(project: str | None) -> Iterator[Desk]:
 
     Raises:
         DatabaseNotMigratedError: The database lacks tables, or does not exist yet.
-        UnknownProjectError: There is no such project.
+        UnknownProjectError: The project does not exist.
     """
     from agentic.mappers import find_project
 

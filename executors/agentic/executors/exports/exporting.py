@@ -66,7 +66,7 @@ def check_export(export: Export, platform_name: str) -> None:
     """Check whether the rows of a platform can be exported, before there are any.
 
     Raises:
-        UnknownPlatformError: There is no such platform.
+        UnknownPlatformError: The platform does not exist.
         UnknownTableError: It has no such table.
         ExportError: The file cannot be written.
     """

@@ -67,7 +67,7 @@ def check_table(platform: Platform, wanted: str | None) -> list[ExportTable]:
     """Return a platform's wanted table, or all its tables if none is wanted.
 
     Raises:
-        UnknownTableError: There is no such table, or none at all.
+        UnknownTableError: The platform lacks this table, or has none.
     """
     known = export_tables(platform)
     found = known if wanted is None else [table for table in known if table.name == wanted]
@@ -84,7 +84,7 @@ def choose_table(
     A platform names intermediate tables first: the items of a pipeline come after its pages.
 
     Raises:
-        UnknownTableError: There is no such table, or none at all.
+        UnknownTableError: The platform lacks this table, or has none.
     """
     tables = check_table(platform, wanted)
     return next((table for table in reversed(tables) if _is_filled(session, table, execution)), tables[-1])

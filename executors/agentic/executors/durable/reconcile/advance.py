@@ -196,7 +196,7 @@ def standing_of(image: RunImage, view: View) -> Standing:
 
 
 def look(ledger: LedgerTransaction, run_id: RunId) -> View | None:
-    """Return a run and its superstep; None when there is no such run."""
+    """Return a run and its superstep; None when the run does not exist."""
     run = ledger.run(run_id)
     if run is None:
         return None

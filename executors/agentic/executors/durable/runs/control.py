@@ -59,7 +59,7 @@ async def answer(
         answered_by: Name of the responder, for the record.
 
     Raises:
-        UnknownRunError: There is no such run.
+        UnknownRunError: The run does not exist.
         RunEndedError: It has completed.
         CancelledRunError: It is cancelled, or will be; nothing is changed.
         LateAnswerError: A request has expired, even if no process has noticed.
@@ -80,7 +80,7 @@ async def resume(host: RunHost, run_id: RunId) -> None:
     A run that is active, or still waits for answers, does not change.
 
     Raises:
-        UnknownRunError: There is no such run.
+        UnknownRunError: The run does not exist.
         RunEndedError: It has completed.
     """
     decision = decided(DecisionKind.RETRY_REQUESTED, run_id, "the run is to continue where it stopped")
@@ -121,7 +121,7 @@ async def retry(host: RunHost, run_id: RunId) -> int:
         How many activations awaited review, in the run and in child runs it waits for.
 
     Raises:
-        UnknownRunError: There is no such run.
+        UnknownRunError: The run does not exist.
         RunEndedError: It has completed.
         CheckpointError: It cannot continue: it began with different code.
         NothingToRetryError: It continues by itself.

@@ -35,7 +35,7 @@ class AsyncRunHandle:
         """Return the run's row in the ledger.
 
         Raises:
-            UnknownRunError: There is no such run.
+            UnknownRunError: The run does not exist.
         """
         run = await self._host.lane.do(lambda ledger: ledger.run(self.run_id))
         if run is None:
@@ -52,7 +52,7 @@ class AsyncRunHandle:
         A failed run has a result, too: its ``error`` says why.
 
         Raises:
-            UnknownRunError: There is no such run.
+            UnknownRunError: The run does not exist.
             TimeoutError: The run is still active.
         """
         return await self._read(await self.rest(timeout_s))
