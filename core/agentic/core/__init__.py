@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentic.core.lazily import loaded
+from agentic.core.moved import install
 
 if TYPE_CHECKING:
     from agentic.core.errors import AgenticError
@@ -95,6 +96,9 @@ _HOMES = {
     "handler": "graph",
     "hookimpl": "hooks",
 }
+
+
+install()
 
 
 def __getattr__(name: str) -> object:

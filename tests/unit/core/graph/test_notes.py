@@ -58,3 +58,20 @@ async def test_not_if_its_notes_take_none() -> None:
     error = ValueError("x")
     error.__notes__ = ()  # type: ignore[assignment]  # as foreign code may
     assert await notes_of(nested(0), error) == []
+
+
+async def test_a_builder_given_to_run_workflow_is_refused_with_the_next_step() -> None:
+    inner = WorkflowBuilder("inner").set_start(executor(id="same")(echo))
+
+    @executor(id="outer")
+    async def outer(number: int, ctx: WorkflowContext) -> None:
+        await ctx.run_workflow(inner, number)  # type: ignore[arg-type]  # that is the mistake
+
+    flow = WorkflowBuilder("w").set_start(outer).build()
+    with pytest.raises(TypeError, match=r"takes a workflow, not a WorkflowBuilder; call build\(\)") as caught:
+        await flow.run(1)
+    assert caught.value.__notes__ == ["in executor 'outer'"]
+
+
+async def echo(number: int) -> int:
+    return number
