@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentic.core.lazily import loaded
-from agentic.core.moved import install
+from agentic.core.lazily import find_old_paths, loaded
 
 if TYPE_CHECKING:
     from agentic.core.errors import AgenticError
@@ -98,7 +97,7 @@ _HOMES = {
 }
 
 
-install()
+find_old_paths()
 
 
 def __getattr__(name: str) -> object:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 
 def loaded(package: str, homes: Mapping[str, str], name: str) -> object:
@@ -24,3 +28,22 @@ def loaded(package: str, homes: Mapping[str, str], name: str) -> object:
     found: object = getattr(import_module(f".{homes[name]}", package), name)
     setattr(sys.modules[package], name, found)
     return found
+
+
+class OldPaths:
+    """A finder at the end of ``sys.meta_path``: it is asked only for modules that do not exist."""
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
+        """Return how to load a module that moved; None for any other module."""
+        if not name.startswith("agentic."):
+            return None
+        from agentic.core import moved
+
+        return moved.spec_of(name)
+
+
+def find_old_paths() -> None:
+    """Make the old paths of modules work, see :mod:`agentic.core.moved`, which is loaded for them only."""
+    if OldPaths not in sys.meta_path:
+        sys.meta_path.append(OldPaths)

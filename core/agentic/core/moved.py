@@ -8,10 +8,6 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MOVED = {
     "agentic.core.bus.access": "agentic.core.bus.nats.access",
@@ -335,13 +331,8 @@ TAKEN = {
 """Old module whose path is a package now -> new module."""
 
 
-class OldPaths:
-    """A finder at the end of ``sys.meta_path``: it is asked only for modules that do not exist."""
-
-    @staticmethod
-    def find_spec(name: str, _path: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
-        """Return how to load a module that moved; None for any other module."""
-        return ModuleSpec(name, OldPaths) if name in MOVED else None  # type: ignore[arg-type]
+class Loader:
+    """Loads a module that moved from its new path."""
 
     @staticmethod
     def create_module(_spec: ModuleSpec) -> None:
@@ -355,10 +346,9 @@ class OldPaths:
         sys.modules[old] = import_module(MOVED[old])
 
 
-def install() -> None:
-    """Make the old paths work."""
-    if OldPaths not in sys.meta_path:
-        sys.meta_path.append(OldPaths)
+def spec_of(name: str) -> ModuleSpec | None:
+    """Return how to load a module that moved; None for any other module."""
+    return ModuleSpec(name, Loader) if name in MOVED else None  # type: ignore[arg-type]
 
 
 def found(package: str, name: str) -> object:
