@@ -24,10 +24,24 @@ def loaded(package: str, homes: Mapping[str, str], name: str) -> object:
         AttributeError: It is not a public name.
     """
     if name not in homes:
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return old_name(package, name)
     found: object = getattr(import_module(f".{homes[name]}", package), name)
     setattr(sys.modules[package], name, found)
     return found
+
+
+def old_name(package: str, name: str) -> object:
+    """Return a public name by its old name, see :mod:`agentic.core.moved`.
+
+    Raises:
+        AttributeError: It never had this name.
+    """
+    # The import system and debuggers ask every package for names such as __path__ and __wrapped__.
+    if name.startswith("__"):
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    from agentic.core.moved import renamed
+
+    return renamed(package, name)
 
 
 class OldPaths:

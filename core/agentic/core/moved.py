@@ -1,4 +1,4 @@
-"""Modules that moved into packages: their old paths work until the next release, with a warning."""
+"""Modules that moved and public names that changed: the old ones work, with a warning."""
 
 from __future__ import annotations
 
@@ -330,6 +330,14 @@ TAKEN = {
 }
 """Old module whose path is a package now -> new module."""
 
+RENAMED = {
+    "agentic.core.graph": {
+        "Document": "CheckpointDocument",
+        "MigrationError": "CheckpointMigrationError",
+    },
+}
+"""Package -> old public name -> new one."""
+
 
 class Loader:
     """Loads a module that moved from its new path."""
@@ -364,6 +372,25 @@ def found(package: str, name: str) -> object:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
     _warn(f"{package}.{name}", f"{home.__name__}.{name}", 3)
     return getattr(home, name)
+
+
+def renamed(package: str, name: str) -> object:
+    """Return a public name of a package by its old name.
+
+    Raises:
+        AttributeError: It never had this name.
+    """
+    new = RENAMED.get(package, {}).get(name)
+    if new is None:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    warn_of_old_name(f"{package}.{name}", f"{package}.{new}", 6)
+    return getattr(import_module(package), new)
+
+
+def warn_of_old_name(old: str, new: str, stack_level: int) -> None:
+    """Warn that an old name is used."""
+    text = f"{old} is now {new}; the old name works until the next release"
+    warnings.warn(text, DeprecationWarning, stack_level)
 
 
 def _warn(old: str, new: str, stack_level: int) -> None:

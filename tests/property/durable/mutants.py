@@ -35,7 +35,7 @@ FAULTS: Mapping[str, Mutant] = {
     "what is claimed can be claimed": Mutant(
         memory_activations, _CLAIMABLE, "is_pending = row.status.is_open and row.not_before <= now", seed=58
     ),
-    "a run goes on by a decision that was overtaken": Mutant(
+    "a run goes on by a transition that was overtaken": Mutant(
         memory_runs, "(run.superstep, run.revision) != (superstep, revision)", "False", seed=10
     ),
     "what is left of a superstep stays open": Mutant(

@@ -23,8 +23,8 @@ from tests.property.graph.shapes import Shape
 
 from agentic.core import EventKind, Workflow, WorkflowEvent
 from agentic.core.graph import RunView, replay
-from agentic.core.graph.checkpoints.state_encoder import Writer
-from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.checkpoints.state_encoder import StateEncoder
+from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.definition.edges import FanInEdge
 from agentic.core.graph.model.progress import request_id
 from agentic.core.graph.model.state import RunState
@@ -123,7 +123,7 @@ def waiting_in(model: Model) -> dict[int, dict[str, list[str]]]:
 def waiting_for(workflow: Workflow, state: RunState) -> dict[int, dict[str, list[str]]]:
     """Return the same of an engine's state."""
     return {
-        index: {source: [gist(one.parcel.value) for one in held] for source, held in buffer.items()}
+        index: {source: [gist(one.payload.value) for one in held] for source, held in buffer.items()}
         for index, buffer in sorted(state.fan_ins.items())
         if isinstance(workflow.graph.edges[index], FanInEdge)
     }
@@ -160,18 +160,18 @@ def seen(view: RunView) -> dict[str, object]:
 def expected(workflow: Workflow, state: RunState) -> dict[str, object]:
     """Return the same of the state itself."""
 
-    def data(parcel: Parcel) -> JSONValue:
-        return Writer(workflow.codec).value(parcel)
+    def data(payload: Payload) -> JSONValue:
+        return StateEncoder(workflow.codec).value(payload)
 
     return {
         "status": state.status,
         "superstep": state.superstep,
         "due": [
-            (a.executor_id, a.shard, data(a.delivery.parcel))
+            (a.executor_id, a.shard, data(a.delivery.payload))
             for a in state.activations
             if state.is_begun and a.key not in state.kept
         ],
-        "state": {key: data(parcel) for key, parcel in state.shared.items()},
+        "state": {key: data(payload) for key, payload in state.shared.items()},
         "local": {str(key): dict(local) for key, local in state.local.items()},
         "fan_ins": {
             str(workflow.graph.edge_facts[index]["edge"]): {str(s): len(held) for s, held in buffer.items()}

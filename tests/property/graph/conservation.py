@@ -53,10 +53,10 @@ def _lost(history: History) -> Iterator[str]:
 def _pending(state: RunState) -> Iterator[str]:
     for buffer in state.fan_ins.values():
         for held in buffer.values():
-            yield from (gist(one.parcel.value) for one in held)
+            yield from (gist(one.payload.value) for one in held)
     for activation in state.activations:
-        yield from _gists(activation.delivery.parcel.value)
-        yield from (gist(parcel.value) for parcel in activation.delivery.feedback)
+        yield from _gists(activation.delivery.payload.value)
+        yield from (gist(payload.value) for payload in activation.delivery.feedback)
     for progress in state.maps.values():
         yield from _gists(progress.items.value)
 

@@ -156,7 +156,7 @@ def _not_begun(state: RunState, superstep: int) -> list[Due]:
         Due(
             delivery.target,
             tuple(delivery.sources),
-            delivery.parcel.value,
+            delivery.payload.value,
             item=None if delivery.item is None else (delivery.item.map_id, delivery.item.index),
             passes=len(delivery.feedback),
             origin=delivery.progress.origin,

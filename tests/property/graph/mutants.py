@@ -73,16 +73,16 @@ MUTANTS: Mapping[str, Mutant] = {
     "a join does not wait for its last source": Mutant(
         joins, "if len(buffer) == len(edge.sources) and", "if len(buffer) >= len(edge.sources) - 1 and"
     ),
-    "a join keeps what it has delivered": Mutant(joins, 'routing.draft.drop("fan_ins", edge_index)', "pass"),
+    "a join keeps what it has delivered": Mutant(joins, 'context.draft.drop("fan_ins", edge_index)', "pass"),
     "a join does not wait for what is parked": Mutant(
         joins, "index, edge, live | waiting | others", "index, edge, live | others"
     ),
-    "a message that was replaced vanishes silently": Mutant(joins, "routing.superseded +=", "_ =", seed=13),
-    "a message that nobody takes vanishes silently": Mutant(routing, "routing.lost.append(lost)", "pass"),
+    "a message that was replaced vanishes silently": Mutant(joins, "context.superseded +=", "_ =", seed=13),
+    "a message that nobody takes vanishes silently": Mutant(routing, "context.lost.append(lost)", "pass"),
     "a condition that was not asked lets a message pass": Mutant(
         routing,
-        "    elif verdict:\n        routing.deliver",
-        "    elif not verdict:\n        routing.deliver",
+        "    elif decision:\n        context.deliver",
+        "    elif not decision:\n        context.deliver",
     ),
     "a condition is asked about messages that its target does not take": Mutant(
         conditions,
@@ -121,7 +121,9 @@ MUTANTS: Mapping[str, Mutant] = {
         routing, "< edge.max_passes", "<= edge.max_passes", seed=11
     ),
     "receivers share one object": Mutant(
-        routed, "letter.parcel if letter.copies == 1 else letter.parcel.again()", "letter.parcel"
+        routed,
+        "message.payload if message.copies == 1 else message.payload.for_next_receiver()",
+        "message.payload",
     ),
     "more items of a map are under way than its window has": Mutant(
         maps, "edge.window - live", "edge.window", seed=29

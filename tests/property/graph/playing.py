@@ -66,7 +66,7 @@ class Outcome:
 
 def outcome_of(result: RunResult, state: RunState) -> Outcome:
     """Return how a run ended."""
-    shared = {key: parcel.data for key, parcel in state.shared.items()}
+    shared = {key: payload.data for key, payload in state.shared.items()}
     error = "" if result.error is None else error_type(result.error)
     local: dict[str, object] = {str(name): own for name, own in state.local.items()}
     return Outcome(result.status, error, result.outputs, shared, local)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentic.core import Workflow
-from agentic.core.graph.checkpoints.state_encoder import JSONObject, Writer
+from agentic.core.graph.checkpoints.state_encoder import JSONObject, StateEncoder
 from agentic.core.graph.codec.codec import to_text
 from agentic.core.graph.model.state import RunState
 from agentic.core.types import JSONValue
@@ -13,7 +13,7 @@ _OF_TIME = frozenset({"started_at", "deadline", "raised_at", "duration_s", "dela
 
 def written(workflow: Workflow, state: RunState) -> JSONObject:
     """Return all of a state as a checkpoint keeps it."""
-    writer = Writer(workflow.codec)
+    writer = StateEncoder(workflow.codec)
     return {
         "head": writer.head(state),
         "shared": {key: writer.entry(state, "shared", key) for key in sorted(state.shared)},

@@ -47,7 +47,7 @@ def compare(workflow: Workflow, events: Sequence[WorkflowEvent], checkpoint: Sto
     told = [e for e in events if e.run_id != state.run_id or (e.sequence or 0) <= state.sequence]
     view = replay(told)[-1]
     assert seen(view) == expected(workflow, state)
-    assert list(view.outputs) == [parcel.data for parcel in restored.outputs]
+    assert list(view.outputs) == [payload.data for payload in restored.outputs]
 
 
 @examples(60)

@@ -1,4 +1,4 @@
-"""Modules that moved into packages are found at their old paths, with a warning."""
+"""Modules at their old paths and public names by their old names are found, with a warning."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import sys
 
 import pytest
 
-from agentic.core.moved import MOVED, TAKEN
+from agentic.core.moved import MOVED, RENAMED, TAKEN
 
 OLD_IMPORTS = """
 import warnings
 warnings.simplefilter("ignore")
+from agentic.core.graph import Document
 from agentic.mappers.schedules import add_schedule
 from agentic.mappers.vault import SqlSecrets
 from agentic.core.http.budget import ProcessBudget
@@ -45,6 +46,19 @@ def test_a_package_has_the_names_of_the_module_that_it_replaced(package: str) ->
     )
     with pytest.warns(DeprecationWarning, match=f"{package}.{name} moved to") as caught:
         assert getattr(importlib.import_module(package), name) is getattr(home, name)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize(
+    ("package", "old", "new"),
+    [(package, *names) for package, table in RENAMED.items() for names in table.items()],
+)
+def test_an_old_public_name_is_the_new_one(package: str, old: str, new: str) -> None:
+    module = importlib.import_module(package)
+    assert new in module.__all__
+    assert old not in module.__all__
+    with pytest.warns(DeprecationWarning, match=f"{package}.{old} is now {package}.{new};") as caught:
+        assert getattr(module, old) is getattr(module, new)
     assert [warning.filename for warning in caught] == [__file__]
 
 

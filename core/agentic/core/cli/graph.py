@@ -72,7 +72,7 @@ def svg(
 
 
 def _svg(name: str | None, run: str | None, project: str | None) -> str:
-    from agentic.core.graph.build.from_events import retold
+    from agentic.core.graph.build.from_events import graph_from_events
     from agentic.core.views.replay import replay
     from agentic.core.views.viz import to_svg
 
@@ -80,7 +80,9 @@ def _svg(name: str | None, run: str | None, project: str | None) -> str:
         return find_workflow(str(name)).to_svg()
     events = asyncio.run(_events_of(run, project))
     view = replay(events)[-1]
-    return to_svg(retold(events), run=view) if name is None else find_workflow(name).to_svg(run=view)
+    return (
+        to_svg(graph_from_events(events), run=view) if name is None else find_workflow(name).to_svg(run=view)
+    )
 
 
 async def _events_of(run: str, project: str | None) -> list[WorkflowEvent]:

@@ -28,7 +28,7 @@ GraphError
   RestoredError                           an error of an earlier process
   CheckpointError
     CheckpointVersionError (RuntimeError)   the workflow is not the checkpoint's
-      MigrationError                          a migration's checkpoint cannot be resumed
+      CheckpointMigrationError                          a migration's checkpoint cannot be resumed
     CheckpointNotFoundError (LookupError)   no such run or checkpoint
     CheckpointConflictError (RuntimeError)  another process saved first
     CorruptCheckpointError (ValueError)     the stored data is damaged or not ours
@@ -349,7 +349,7 @@ class CheckpointVersionError(CheckpointError, RuntimeError):
         self.reason = reason
 
 
-class MigrationError(CheckpointVersionError):
+class CheckpointMigrationError(CheckpointVersionError):
     """A run cannot resume from a migration's checkpoint; the stored checkpoint is unchanged."""
 
     def __init__(self, checkpoint_id: str, from_version: str | None, what: str) -> None:

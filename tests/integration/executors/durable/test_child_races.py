@@ -11,7 +11,7 @@ import pytest
 from tests.databases import only_postgresql
 
 from agentic.core import RunStatus, WorkflowBuilder, executor
-from agentic.core.graph.planning.planner import Ending, break_off
+from agentic.core.graph.planning.planner import EarlyEnd, break_off
 from agentic.core.ledger import ActivationStatus, Claimed, LedgerTransaction, NewRun, RunRow, Settled
 from agentic.core.types import RunId
 from agentic.executors.durable import WorkflowCatalog
@@ -115,7 +115,7 @@ def test_what_begins_when_the_run_around_it_is_paused_is_as_that_is(race: Race, 
 
 def test_what_begins_when_the_run_around_it_is_broken_off_is_cancelled(race: Race) -> None:
     before, state = race.row(AROUND), race.image.state
-    ending = break_off(race.image.graph, race.image.config, state, [], time.time(), Ending(None, {}))
+    ending = break_off(race.image.graph, race.image.config, state, [], time.time(), EarlyEnd(None, {}))
     plan = race.image.plan([ending], time.time())
 
     def end(ledger: LedgerTransaction) -> bool:

@@ -32,7 +32,7 @@ from agentic.core.graph import (
 from agentic.core.graph.checkpoints.store import part_digest
 from agentic.core.graph.codec.codec import to_text
 from agentic.core.graph.definition.edges import JoinMode
-from agentic.core.graph.model.document import Document
+from agentic.core.graph.model.document import CheckpointDocument
 from agentic.core.types import JSONValue, RunId
 
 RUN = RunId("r")
@@ -104,10 +104,10 @@ def counting_anew(upto: int, *, every: int) -> Workflow:
     )
 
 
-def _renamed(document: Document) -> Document:
+def _renamed(document: CheckpointDocument) -> CheckpointDocument:
     text = to_text([document.head, dict(document.parts)])
     head, parts = json.loads(text.replace('"count"', '"number"').replace("fan_ins/2/", "fan_ins/0/"))
-    return Document(head, parts)
+    return CheckpointDocument(head, parts)
 
 
 def waiting(parts: Mapping[str, str | None]) -> dict[str, JSONValue]:

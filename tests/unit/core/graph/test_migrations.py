@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from agentic.core import MemoryCheckpointStore, Workflow, WorkflowBuilder, WorkflowContext, executor
-from agentic.core.graph import Document, MigrationError
+from agentic.core.graph import CheckpointDocument, CheckpointMigrationError
 
-Migration = Callable[[Document], object]
+Migration = Callable[[CheckpointDocument], object]
 
 
 @executor(id="ask")
@@ -31,30 +31,35 @@ async def waiting() -> tuple[MemoryCheckpointStore, str]:
     return store, result.pending_requests[0].id
 
 
-def without_parked(document: Document) -> Document:
-    return Document(document.head, {k: v for k, v in document.parts.items() if not k.startswith("parked/")})
+def without_parked(document: CheckpointDocument) -> CheckpointDocument:
+    return CheckpointDocument(
+        document.head, {k: v for k, v in document.parts.items() if not k.startswith("parked/")}
+    )
 
 
-def in_place(document: Document) -> None:
+def in_place(document: CheckpointDocument) -> None:
     document.head["superstep"] = 7  # type: ignore[index,call-overload]  # as a user may
 
 
 @pytest.mark.parametrize(
     ("migration", "fault"),
     [
-        (in_place, "from version '1' returned nothing; return a Document"),
-        (lambda document: dict(document.parts), "returned a dict; return a Document"),
+        (in_place, "from version '1' returned nothing; return a CheckpointDocument"),
+        (lambda document: dict(document.parts), "returned a dict; return a CheckpointDocument"),
         (without_parked, r"dropped request 'ask\.0\.0\.1', which the run waits for; keep the parts parked/"),
         (
-            lambda document: Document(document.head, {**document.parts, "x": cast(Any, {1, 2})}),
+            lambda document: CheckpointDocument(document.head, {**document.parts, "x": cast(Any, {1, 2})}),
             "a part that is not JSON",
         ),
-        (lambda document: Document({}, document.parts), "returned an invalid checkpoint: .*superstep"),
+        (
+            lambda document: CheckpointDocument({}, document.parts),
+            "returned an invalid checkpoint: .*superstep",
+        ),
     ],
 )
 async def test_are_refused_and_leave_the_run_as_it_was(migration: Migration, fault: str) -> None:
     store, request = await waiting()
-    with pytest.raises(MigrationError, match=fault):
+    with pytest.raises(CheckpointMigrationError, match=fault):
         await flow("2", migration).resume("r", checkpoints=store, responses={request: "Ada"})
     assert (await flow("1").resume("r", checkpoints=store, responses={request: "Ada"})).outputs == ("Ada",)
 
@@ -70,7 +75,7 @@ async def test_that_keep_what_is_parked_under_another_name_are_let_through() -> 
 async def test_that_fail_say_so() -> None:
     store, request = await waiting()
 
-    def fail(document: Document) -> Document:
+    def fail(document: CheckpointDocument) -> CheckpointDocument:
         raise KeyError("gone")
 
     with pytest.raises(KeyError) as caught:

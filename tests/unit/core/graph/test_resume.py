@@ -38,7 +38,7 @@ from agentic.core.graph import (
 )
 from agentic.core.graph.checkpoints.restore import restore
 from agentic.core.graph.checkpoints.store import part_digest
-from agentic.core.graph.model.document import Document
+from agentic.core.graph.model.document import CheckpointDocument
 from agentic.core.types import RunId
 
 
@@ -487,11 +487,11 @@ async def test_stored_text_is_json_and_nothing_else(store: MemoryCheckpointStore
             json.loads(text)
 
 
-def renamed(document: Document) -> Document:
+def renamed(document: CheckpointDocument) -> CheckpointDocument:
     """Version 2 calls ``wait`` ``ask``."""
     text = json.dumps([document.head, dict(document.parts)]).replace("wait.0.0", "ask.0.0")
     head, parts = json.loads(text.replace('"to": "wait"', '"to": "ask"'))
-    return Document(head, parts)
+    return CheckpointDocument(head, parts)
 
 
 def asks(version: str) -> WorkflowBuilder:

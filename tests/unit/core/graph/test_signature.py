@@ -23,7 +23,7 @@ from pydantic import BaseModel, ValidationError
 from agentic.core.graph import Executor, ExecutorKind, Workflow, WorkflowBuilder, executor, handler
 from agentic.core.graph.build.builder import Case, Default
 from agentic.core.graph.definition.edges import Selector
-from agentic.core.graph.definition.workflow import Signature
+from agentic.core.graph.definition.workflow import WorkflowSignature
 from agentic.core.graph.model.policies import RetryPolicy
 from agentic.core.graph.versions.fingerprints import fingerprint
 from agentic.core.graph.versions.signature import Change, compare
@@ -531,14 +531,14 @@ class TestCompare:
 class TestSignature:
     def test_survives_json(self) -> None:
         signature = flow(version="1").signature
-        assert Signature.from_dict(signature.to_dict()) == signature
+        assert WorkflowSignature.from_dict(signature.to_dict()) == signature
 
     @pytest.mark.parametrize(
         "damage", [{"parts": 3}, {"code": {"a": 1}}, {"more": "x"}, {"workflow_id": None}]
     )
     def test_damaged_one_is_refused(self, damage: dict[str, Any]) -> None:
         with pytest.raises(ValidationError):
-            Signature.from_dict({**flow().signature.to_dict(), **damage})
+            WorkflowSignature.from_dict({**flow().signature.to_dict(), **damage})
 
     def test_shape_is_without_code_and_text_is_with_it(self) -> None:
         one, other = flow(lambda m: m > 1).signature, flow(lambda m: m > 2).signature

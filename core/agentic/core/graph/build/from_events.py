@@ -14,7 +14,7 @@ from agentic.core.graph.model.policies import WorkflowConfig
 from agentic.core.types import ExecutorId, JSONValue
 
 
-class _Seen(Executor):
+class _NamedExecutor(Executor):
     """An executor with a known name only."""
 
     async def handle(self, message: object, ctx: object) -> object:
@@ -22,16 +22,16 @@ class _Seen(Executor):
         raise NotImplementedError
 
 
-def retold(events: Iterable[WorkflowEvent]) -> Graph:
+def graph_from_events(events: Iterable[WorkflowEvent]) -> Graph:
     """Return the graph of the active executors and the used edges, sub-workflows included.
 
     Args:
         events: Durable ones of one run and its sub-runs.
     """
-    return _Retelling(sorted(events, key=lambda event: (event.run_id, event.sequence or 0))).graph("")
+    return _EventGraph(sorted(events, key=lambda event: (event.run_id, event.sequence or 0))).graph("")
 
 
-class _Retelling:
+class _EventGraph:
     def __init__(self, events: Iterable[WorkflowEvent]) -> None:
         self._nodes: dict[str, dict[str, None]] = {}
         self._edges: dict[str, dict[str, Mapping[str, JSONValue]]] = {}
@@ -57,7 +57,7 @@ class _Retelling:
     def _executor(self, path: str, name: str) -> Executor:
         inner = f"{path}/{name}" if path else name
         if inner not in self._nodes:
-            return _Seen(name)
+            return _NamedExecutor(name)
         return WorkflowExecutor(Workflow(name, None, WorkflowConfig(), self.graph(inner)), name)
 
 

@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from agentic.core.graph.checkpoints.writer import StoredSnapshots
+from agentic.core.graph.checkpoints.writer import CheckpointWriter
 from agentic.core.graph.codec.codec import Codec
-from agentic.core.graph.codec.payload import storing
+from agentic.core.graph.codec.payload import make_storable_packer
 from agentic.core.graph.definition.edges import Graph
 from agentic.core.graph.definition.subgraph import WorkflowExecutor
-from agentic.core.graph.definition.workflow import Signature, WorkflowDefinition
+from agentic.core.graph.definition.workflow import WorkflowDefinition, WorkflowSignature
 from agentic.core.graph.errors import CheckpointNotFoundError, GraphWarning, UnstorableTypesError
 from agentic.core.graph.model.document import Migrate
 from agentic.core.graph.model.events import WorkflowEvent
@@ -75,7 +75,7 @@ class Workflow(WorkflowDefinition):
         return made
 
     @cached_property
-    def signature(self) -> Signature:
+    def signature(self) -> WorkflowSignature:
         """The version, shape and code of this workflow, which distinguish it from others."""
         from agentic.core.graph.versions.signature import signature_of
 
@@ -232,8 +232,8 @@ class Workflow(WorkflowDefinition):
         setup = Setup(config, listener)
         if checkpoints is not None:
             self.check_storable()
-            snapshots = StoredSnapshots(checkpoints, self, run_id, keep=config.keep_checkpoints)
-            setup = Setup(config, listener, snapshots, storing(self.codec), is_stored=True)
+            snapshots = CheckpointWriter(checkpoints, self, run_id, keep=config.keep_checkpoints)
+            setup = Setup(config, listener, snapshots, make_storable_packer(self.codec), is_stored=True)
         runner = Runner(self, new_state(run_id, "", time.time(), config), setup)
         runner.begin(message)
         return runner
@@ -258,7 +258,7 @@ class Workflow(WorkflowDefinition):
             restored = restore(stored, self)
         config = config or self.config
         state = replace(restored.state, deadline=deadline_of(time.time(), config))
-        snapshots = StoredSnapshots(
+        snapshots = CheckpointWriter(
             checkpoints,
             self,
             state.run_id,
@@ -266,7 +266,7 @@ class Workflow(WorkflowDefinition):
             saved=restored.saved,
             converted=restored.converted,
         )
-        setup = Setup(config, listener, snapshots, storing(self.codec), is_stored=True)
+        setup = Setup(config, listener, snapshots, make_storable_packer(self.codec), is_stored=True)
         runner = Runner(self, state, setup, outputs=restored.outputs)
         if state.status is not RunStatus.COMPLETED:
             facts: dict[str, object] = {"checkpoint": stored.metadata.id, "changed": list(restored.changed)}

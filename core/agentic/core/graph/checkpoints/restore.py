@@ -10,22 +10,28 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from agentic.core.graph.checkpoints.snapshots import CONTENT, SIGNATURE, Saved, StoredFanIn, named_contents
-from agentic.core.graph.checkpoints.state_decoder import Head, Reader
+from agentic.core.graph.checkpoints.snapshots import (
+    CONTENT,
+    SIGNATURE,
+    StoredFanIn,
+    StoredParts,
+    named_contents,
+)
+from agentic.core.graph.checkpoints.state_decoder import StateDecoder, StateHead
 from agentic.core.graph.checkpoints.store import CheckpointMetadata, StoredCheckpoint, part_digest
 from agentic.core.graph.codec.codec import from_text, to_text
-from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.definition.edges import FanInEdge, Graph, MapEdge
 from agentic.core.graph.definition.wires import workflow_within
-from agentic.core.graph.definition.workflow import Signature, WorkflowDefinition
+from agentic.core.graph.definition.workflow import WorkflowDefinition, WorkflowSignature
 from agentic.core.graph.errors import (
     CheckpointError,
+    CheckpointMigrationError,
     CheckpointVersionError,
     CorruptCheckpointError,
     CorruptContentError,
-    MigrationError,
 )
-from agentic.core.graph.model.document import Document, Migrate
+from agentic.core.graph.model.document import CheckpointDocument, Migrate
 from agentic.core.graph.model.state import FanInBuffer, MapProgress, Parked, RunState, state_of
 from agentic.core.graph.versions.signature import Change, compare
 from agentic.core.records import record
@@ -49,8 +55,8 @@ class Restored:
     """
 
     state: RunState
-    outputs: list[Parcel]
-    saved: Saved
+    outputs: list[Payload]
+    saved: StoredParts
     changed: tuple[str, ...]
     converted: Mapping[str, str | None]
 
@@ -65,15 +71,15 @@ def restore(stored: StoredCheckpoint, workflow: WorkflowDefinition) -> Restored:
     converted: dict[str, str | None] = {}
     try:
         _check_texts(stored)
-        document = Document(
+        document = CheckpointDocument(
             from_text(stored.head), {name: from_text(text) for name, text in stored.parts.items()}
         )
-        head = Head.model_validate(document.head)
+        head = StateHead.model_validate(document.head)
         _check_digest(stored, head)
         change = _change_since(document, workflow)
         if change.refusal:
             document, converted = _migrated(stored, workflow, document, change.refusal)
-            head = Head.model_validate(document.head)
+            head = StateHead.model_validate(document.head)
         restoring = _Restoring(stored, workflow, document.parts)
         return restoring.run(head, change.changed_code, converted)
     except ValidationError as exc:
@@ -89,7 +95,9 @@ def restore(stored: StoredCheckpoint, workflow: WorkflowDefinition) -> Restored:
 def _unusable(stored: StoredCheckpoint, reason: str, *, is_migrated: bool) -> CheckpointError:
     metadata = stored.metadata
     if is_migrated:
-        return MigrationError(metadata.id, metadata.version, f"returned an invalid checkpoint: {reason}")
+        return CheckpointMigrationError(
+            metadata.id, metadata.version, f"returned an invalid checkpoint: {reason}"
+        )
     return CorruptCheckpointError(metadata.id, reason)
 
 
@@ -100,7 +108,7 @@ def _check_texts(stored: StoredCheckpoint) -> None:
         raise CorruptContentError("it holds bytes in place of text")
 
 
-def _check_digest(stored: StoredCheckpoint, head: Head) -> None:
+def _check_digest(stored: StoredCheckpoint, head: StateHead) -> None:
     digest = 0
     for name, text in stored.parts.items():
         digest ^= part_digest(name, text)
@@ -108,21 +116,21 @@ def _check_digest(stored: StoredCheckpoint, head: Head) -> None:
         raise CorruptContentError("parts of it are missing, damaged or from another checkpoint")
 
 
-def _change_since(document: Document, workflow: WorkflowDefinition) -> Change:
+def _change_since(document: CheckpointDocument, workflow: WorkflowDefinition) -> Change:
     data = document.parts.get(SIGNATURE)
     if not isinstance(data, dict):
         raise CorruptContentError("it does not name its workflow")
     if data == workflow.signature.to_dict():
         return Change()
-    saved = Signature.from_dict(data)
+    saved = WorkflowSignature.from_dict(data)
     if saved.version is None and workflow.has_lent_version:  # saved before versions were lent to child runs
         saved = replace(saved, version=workflow.version)
     return compare(saved, workflow.signature, workflow.graph)
 
 
 def _migrated(
-    stored: StoredCheckpoint, workflow: WorkflowDefinition, document: Document, refusal: str
-) -> tuple[Document, dict[str, str | None]]:
+    stored: StoredCheckpoint, workflow: WorkflowDefinition, document: CheckpointDocument, refusal: str
+) -> tuple[CheckpointDocument, dict[str, str | None]]:
     """Return a checkpoint of another version as one of this version, and the changes for the store.
 
     Raises:
@@ -137,30 +145,34 @@ def _migrated(
     try:
         texts = {name: to_text(part) for name, part in parts.items()}
     except (TypeError, ValueError) as exc:
-        raise MigrationError(
+        raise CheckpointMigrationError(
             metadata.id, metadata.version, f"returned a part that is not JSON ({exc})"
         ) from exc
     converted: dict[str, str | None] = {
         name: text for name, text in texts.items() if stored.parts.get(name) != text
     }
     converted |= dict.fromkeys(stored.parts.keys() - texts.keys())
-    return Document(after.head, parts), converted
+    return CheckpointDocument(after.head, parts), converted
 
 
-def _converted(migrate: Migrate, document: Document, metadata: CheckpointMetadata) -> Document:
+def _converted(
+    migrate: Migrate, document: CheckpointDocument, metadata: CheckpointMetadata
+) -> CheckpointDocument:
     """Return the checkpoint that a migration makes, if a run can resume from it."""
     try:
         after: object = migrate(document)
     except Exception as exc:
         exc.add_note(f"in the migration of checkpoint {metadata.id!r} from version {metadata.version!r}")
         raise
-    if not isinstance(after, Document):
+    if not isinstance(after, CheckpointDocument):
         given = "nothing" if after is None else f"a {type(after).__name__}"
-        raise MigrationError(metadata.id, metadata.version, f"returned {given}; return a Document")
+        raise CheckpointMigrationError(
+            metadata.id, metadata.version, f"returned {given}; return a CheckpointDocument"
+        )
     before, kept = (_open_requests(one) for one in (document, after))
     if len(kept) < len(before):
         lost = ", ".join(sorted(before - kept))
-        raise MigrationError(
+        raise CheckpointMigrationError(
             metadata.id,
             metadata.version,
             f"dropped {lost}, which the run waits for; keep the parts parked/..., or answer with the "
@@ -169,7 +181,7 @@ def _converted(migrate: Migrate, document: Document, metadata: CheckpointMetadat
     return after
 
 
-def _open_requests(document: Document) -> set[str]:
+def _open_requests(document: CheckpointDocument) -> set[str]:
     """Return the names of the requests that parked activations of a checkpoint wait for."""
     found: set[str] = set()
     for name, part in document.parts.items():
@@ -196,10 +208,10 @@ class _Restoring:
             for name, text in stored.parts.items()
             if name.startswith(CONTENT)
         }
-        self._reader = Reader(workflow.codec, texts)
+        self._decoder = StateDecoder(workflow.codec, texts)
 
-    def run(self, head: Head, changed: tuple[str, ...], converted: Mapping[str, str | None]) -> Restored:
-        reader = self._reader
+    def run(self, head: StateHead, changed: tuple[str, ...], converted: Mapping[str, str | None]) -> Restored:
+        reader = self._decoder
         # A store returns parts in an order of its own.
         tables = sorted(self._table("maps"), key=lambda entry: _number(entry[0]))
         maps = {_number(key): self._map(key, data) for key, data in tables}
@@ -215,9 +227,9 @@ class _Restoring:
         )
         _check_graph(self._workflow.graph, state)
         outputs = [
-            parcel
+            payload
             for _, data in sorted(self._table("outputs"), key=lambda entry: _number(entry[0]))
-            for parcel in reader.values(data)
+            for payload in reader.values(data)
         ]
         if len(outputs) != state.output_count:
             raise CorruptContentError(f"it has {len(outputs)} of {state.output_count} outputs")
@@ -240,12 +252,12 @@ class _Restoring:
     def _map(self, key: str, data: JSONValue) -> MapProgress:
         count = data.get("chunk_count") if isinstance(data, dict) else None
         chunks = self._numbered(f"done/{key}", count if isinstance(count, int) else 0)
-        return self._reader.map_progress(data, self._part(f"items/{key}"), chunks)
+        return self._decoder.map_progress(data, self._part(f"items/{key}"), chunks)
 
     def _fan_ins(self) -> Iterator[tuple[int, StoredFanIn]]:
         part_counts = Counter(key.partition("/")[0] for key, _ in self._table("fan_ins"))
         for index, count in part_counts.items():
-            buffer = self._reader.fan_in(self._numbered(f"fan_ins/{index}", count))
+            buffer = self._decoder.fan_in(self._numbered(f"fan_ins/{index}", count))
             yield _number(index), StoredFanIn(buffer, count)
 
     def _numbered(self, name: str, count: int) -> list[JSONValue]:
@@ -257,7 +269,7 @@ class _Restoring:
             raise CorruptContentError(f"its part {name!r} is missing")
         return self._parts[name]
 
-    def _saved(self, maps: Mapping[int, MapProgress], fan_ins: dict[int, StoredFanIn]) -> Saved:
+    def _saved(self, maps: Mapping[int, MapProgress], fan_ins: dict[int, StoredFanIn]) -> StoredParts:
         """Return the content of the store, so that the next checkpoint can build on it."""
         texts = self._stored.parts
         digests = {name: part_digest(name, text) for name, text in texts.items()}
@@ -270,7 +282,7 @@ class _Restoring:
             if not name.startswith(CONTENT) and (found := named_contents(text))
         }
         chunks = {map_id: len(progress.done) for map_id, progress in maps.items()}
-        return Saved(self._stored.metadata.revision, digests, total, contents, chunks, fan_ins)
+        return StoredParts(self._stored.metadata.revision, digests, total, contents, chunks, fan_ins)
 
 
 def _number(key: str) -> int:
@@ -291,9 +303,9 @@ def _check_graph(graph: Graph, state: RunState) -> None:
         if delivery.item is not None and delivery.item.map_id not in state.maps:
             raise CorruptContentError(f"an item of a missing list {delivery.item.map_id}")
         # A map hands its items out unchanged; an item that its body does not take fails there.
-        if delivery.item is None and not graph.executors[delivery.target].accepts(delivery.parcel.value):
+        if delivery.item is None and not graph.executors[delivery.target].accepts(delivery.payload.value):
             raise CorruptContentError(
-                f"{delivery.target!r} does not accept {type(delivery.parcel.value).__name__}"
+                f"{delivery.target!r} does not accept {type(delivery.payload.value).__name__}"
             )
         if inner := workflow_within(graph.executors[delivery.target]):
             for sub_run in progress.sub_runs.values():

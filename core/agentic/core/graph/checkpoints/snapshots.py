@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from agentic.core.graph.checkpoints.state_encoder import Writer
+from agentic.core.graph.checkpoints.state_encoder import StateEncoder
 from agentic.core.graph.checkpoints.store import (
     Checkpoint,
     CheckpointMetadata,
@@ -19,12 +19,12 @@ from agentic.core.graph.codec.codec import to_text
 from agentic.core.graph.definition.workflow import WorkflowDefinition
 from agentic.core.graph.model.events import CONTENT_KEY
 from agentic.core.graph.model.state import FanInBuffer, RunState, Waiting
-from agentic.core.graph.planning.planner import Decision
+from agentic.core.graph.planning.planner import Transition
 from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
 if TYPE_CHECKING:
-    from agentic.core.graph.codec.payload import Parcel
+    from agentic.core.graph.codec.payload import Payload
 
 SIGNATURE = "signature"
 CONTENT = "content/"
@@ -69,7 +69,7 @@ def _added(known: FanInBuffer, buffer: FanInBuffer) -> FanInBuffer | None:
 
 
 @record
-class Saved:
+class StoredParts:
     """The stored content of a run, as far as the next save needs it.
 
     Attributes:
@@ -104,7 +104,7 @@ class CheckpointDraft:
     step: _Step
 
 
-class Snapshots:
+class CheckpointTracker:
     """The stored content of one run, and the checkpoints that update it.
 
     Args:
@@ -122,15 +122,15 @@ class Snapshots:
         workflow: WorkflowDefinition,
         run_id: RunId,
         *,
-        saved: Saved | None = None,
+        saved: StoredParts | None = None,
         converted: Mapping[str, str | None] | None = None,
     ) -> None:
         self._workflow = workflow
         self._run_id = run_id
-        self._saved = saved or Saved()
+        self._saved = saved or StoredParts()
         self._uses = Counter(name for names in self._saved.contents.values() for name in names)
         self._changed: dict[tuple[str, object], None] = {}
-        self._outputs: dict[int, list[Parcel]] = {}
+        self._outputs: dict[int, list[Payload]] = {}
         self._converted = dict(converted or {})
         self.is_dirty = False
 
@@ -139,13 +139,13 @@ class Snapshots:
         """Of the newest checkpoint; 0 for none."""
         return self._saved.revision
 
-    def note(self, decision: Decision) -> None:
+    def note(self, transition: Transition) -> None:
         """Remember the changes of a decision, for the next checkpoint."""
         self.is_dirty = True
-        for change in decision.changes:
+        for change in transition.changes:
             self._changed[change.table, change.key] = None
-        if decision.outputs:
-            self._outputs[decision.state.output_count - len(decision.outputs)] = decision.outputs
+        if transition.outputs:
+            self._outputs[transition.state.output_count - len(transition.outputs)] = transition.outputs
 
     def forget(self) -> None:
         """Forget the changes since the last checkpoint: they do not count."""
@@ -161,11 +161,11 @@ class Snapshots:
         step = _Step(self._saved, self._uses)
         for name, converted in self._converted.items():
             step.put(name, converted, self._contents_of(converted))
-        for name, part, writer in self._parts(state, step):
-            step.put(name, None if part is None else to_text(part), writer.contents)
-        writer = Writer(self._workflow.codec)
-        head = writer.head(state)
-        step.use("head", writer.contents)
+        for name, part, encoder in self._parts(state, step):
+            step.put(name, None if part is None else to_text(part), encoder.contents)
+        encoder = StateEncoder(self._workflow.codec)
+        head = encoder.head(state)
+        step.use("head", encoder.contents)
         step.put_contents()
         head["digest"] = f"{step.digest:032x}"
         text = to_text(head)
@@ -193,7 +193,9 @@ class Snapshots:
                 if progress is not None:
                     saved.chunks[key] = len(progress.done)
         revision = draft.checkpoint.metadata.revision
-        self._saved = Saved(revision, saved.digests, step.digest, saved.contents, saved.chunks, saved.fan_ins)
+        self._saved = StoredParts(
+            revision, saved.digests, step.digest, saved.contents, saved.chunks, saved.fan_ins
+        )
         self._changed.clear()
         self._outputs.clear()
         self._converted.clear()
@@ -203,61 +205,61 @@ class Snapshots:
         """Return the large values that a converted part names; a migration does not change them."""
         return {name: self._converted.get(CONTENT + name) or "" for name in named_contents(text or "")}
 
-    def _parts(self, state: RunState, step: _Step) -> Iterator[tuple[str, JSONValue, Writer]]:
-        """Yield every part to write: its name, its content (None: it is gone), its writer."""
+    def _parts(self, state: RunState, step: _Step) -> Iterator[tuple[str, JSONValue, StateEncoder]]:
+        """Yield every part to write: its name, its content (None: it is gone), its encoder."""
         codec = self._workflow.codec
         if SIGNATURE not in self._saved.digests or self._converted:
-            yield SIGNATURE, self._workflow.signature.to_dict(), Writer(codec)
+            yield SIGNATURE, self._workflow.signature.to_dict(), StateEncoder(codec)
         for first, outputs in self._outputs.items():
-            writer = Writer(codec)
-            yield f"outputs/{first}", [writer.value(parcel) for parcel in outputs], writer
+            encoder = StateEncoder(codec)
+            yield f"outputs/{first}", [encoder.value(payload) for payload in outputs], encoder
         for table, key in self._changed:
             if table == "maps" and isinstance(key, int):
                 yield from self._map_parts(state, key)
             elif table == "fan_ins" and isinstance(key, int):
                 yield from self._fan_in_parts(state, key, step)
             else:
-                writer = Writer(codec)
-                yield f"{table}/{key}", writer.entry(state, table, key), writer
+                encoder = StateEncoder(codec)
+                yield f"{table}/{key}", encoder.entry(state, table, key), encoder
 
     def _fan_in_parts(
         self, state: RunState, index: int, step: _Step
-    ) -> Iterator[tuple[str, JSONValue, Writer]]:
+    ) -> Iterator[tuple[str, JSONValue, StateEncoder]]:
         codec = self._workflow.codec
         stored = self._saved.fan_ins.get(index, _NO_FAN_IN)
         buffer = state.fan_ins.get(index, {})
         count, newest = stored.next_part(buffer)
         if newest:
-            writer = Writer(codec)
-            yield f"fan_ins/{index}/{count}", writer.fan_in(newest), writer
+            encoder = StateEncoder(codec)
+            yield f"fan_ins/{index}/{count}", encoder.fan_in(newest), encoder
             count += 1
         for number in range(count, stored.part_count):
-            yield f"fan_ins/{index}/{number}", None, Writer(codec)
+            yield f"fan_ins/{index}/{number}", None, StateEncoder(codec)
         step.fan_ins[index] = StoredFanIn(buffer, count)
 
-    def _map_parts(self, state: RunState, map_id: int) -> Iterator[tuple[str, JSONValue, Writer]]:
+    def _map_parts(self, state: RunState, map_id: int) -> Iterator[tuple[str, JSONValue, StateEncoder]]:
         codec = self._workflow.codec
         progress = state.maps.get(map_id)
         chunk_count = self._saved.chunks.get(map_id, 0)
-        writer = Writer(codec)
-        yield f"maps/{map_id}", None if progress is None else writer.map_progress(progress), writer
+        encoder = StateEncoder(codec)
+        yield f"maps/{map_id}", None if progress is None else encoder.map_progress(progress), encoder
         if f"items/{map_id}" not in self._saved.digests and progress is not None:
-            writer = Writer(codec)
-            yield f"items/{map_id}", [writer.value(progress.items)], writer
+            encoder = StateEncoder(codec)
+            yield f"items/{map_id}", [encoder.value(progress.items)], encoder
         if progress is None:
-            yield f"items/{map_id}", None, Writer(codec)
+            yield f"items/{map_id}", None, StateEncoder(codec)
             for number in range(chunk_count):
-                yield f"done/{map_id}/{number}", None, Writer(codec)
+                yield f"done/{map_id}/{number}", None, StateEncoder(codec)
             return
         for number in range(chunk_count, len(progress.done)):
-            writer = Writer(codec)
-            yield f"done/{map_id}/{number}", writer.outcomes(progress.done[number]), writer
+            encoder = StateEncoder(codec)
+            yield f"done/{map_id}/{number}", encoder.outcomes(progress.done[number]), encoder
 
 
 class _Step:
     """One save in the making; the known content of the store changes only after success."""
 
-    def __init__(self, saved: Saved, uses: Counter[str]) -> None:
+    def __init__(self, saved: StoredParts, uses: Counter[str]) -> None:
         self._saved = saved
         self._uses = uses
         self._digests: dict[str, int | None] = {}

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictStr, TypeAdapter
 
 from agentic.core.graph.codec.codec import Codec, from_text
-from agentic.core.graph.codec.payload import Parcel, unpack
+from agentic.core.graph.codec.payload import Payload, unpack
 from agentic.core.graph.errors import CorruptContentError, RestoredError
 from agentic.core.graph.model.events import CONTENT_KEY, content_hash
 from agentic.core.graph.model.messages import (
@@ -21,17 +21,17 @@ from agentic.core.graph.model.messages import (
     ActivationKey,
     ActivationResult,
     Delivery,
+    EdgeDecision,
     Input,
-    Item,
+    MapItem,
     Sent,
     Trail,
-    Verdict,
 )
 from agentic.core.graph.model.progress import Asked, FailedAttempt, Progress, SubRun
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.graph.model.state import (
+    BufferedMessage,
     FanInBuffer,
-    Held,
     ItemOutcome,
     MapProgress,
     Parked,
@@ -124,7 +124,7 @@ class _Result(_Model):
     is_judged: StrictBool
 
 
-class Head(_Model):
+class StateHead(_Model):
     """Everything of a state that is not in its tables."""
 
     schema_version: Literal[1] = Field(alias="schema")
@@ -176,7 +176,7 @@ class _Parked(_Model):
 
 
 class _SubRun(_Model):
-    head: Head
+    head: StateHead
     outputs: list[JsonValue]
     shared: dict[StrictStr, Annotated[list[JsonValue], Field(min_length=1, max_length=1)]]
     local: dict[StrictStr, dict[StrictStr, JsonValue]]
@@ -186,7 +186,7 @@ class _SubRun(_Model):
     name: StrictStr = ""
 
 
-for _model in (_Progress, _Activation, _Result, Head, _Parked, _SubRun):
+for _model in (_Progress, _Activation, _Result, StateHead, _Parked, _SubRun):
     _model.model_rebuild()
 
 _FAN_IN = TypeAdapter(_FanIn)
@@ -195,7 +195,7 @@ _LOCAL = TypeAdapter(dict[StrictStr, JsonValue])
 _VALUES = TypeAdapter(list[JsonValue])
 
 
-class Reader:
+class StateDecoder:
     """Reads parts back.
 
     Args:
@@ -206,10 +206,10 @@ class Reader:
     def __init__(self, codec: Codec, contents: Mapping[str, str]) -> None:
         self._codec = codec
         self._contents = contents
-        self._parcels: dict[str, Parcel] = {}
+        self._parcels: dict[str, Payload] = {}
 
-    def value(self, data: JSONValue) -> Parcel:
-        """Return a value as its parcel.
+    def value(self, data: JSONValue) -> Payload:
+        """Return a value as its payload.
 
         Raises:
             CorruptContentError: It is missing, damaged, or of a type the workflow does not have.
@@ -223,13 +223,13 @@ class Reader:
                 raise CorruptContentError(f"the value {name!r} is {'missing' if text is None else 'damaged'}")
             self._parcels[name] = unpack(self._codec, from_text(text))
             return self._parcels[name]
-        return self._parcels[name].again()
+        return self._parcels[name].for_next_receiver()
 
-    def values(self, data: JSONValue) -> list[Parcel]:
+    def values(self, data: JSONValue) -> list[Payload]:
         """Return several values."""
         return list(map(self.value, _VALUES.validate_python(data)))
 
-    def state(self, run_id: RunId, head: Head) -> RunState:
+    def state(self, run_id: RunId, head: StateHead) -> RunState:
         """Return a state without its tables."""
         activations = tuple(map(self._activation, head.activations))
         by_key = {activation.key: activation for activation in activations}
@@ -269,7 +269,7 @@ class Reader:
         buffer: dict[ExecutorId, Waiting] = {}
         for data in parts:
             for source, held in _FAN_IN.validate_python(data).items():
-                newest = [Held(self.value(one.value), self._trail(one.trail)) for one in held]
+                newest = [BufferedMessage(self.value(one.value), self._trail(one.trail)) for one in held]
                 buffer[ExecutorId(source)] = Waiting(newest, buffer.get(ExecutorId(source)))
         return buffer
 
@@ -306,7 +306,7 @@ class Reader:
             ExecutorId(data.to),
             tuple(map(ExecutorId, data.sources)),
             self.value(data.value),
-            None if data.item is None else Item(*data.item),
+            None if data.item is None else MapItem(*data.item),
             self._trail(data.trail),
             tuple(map(self.value, data.feedback)),
             Progress() if data.progress is None else self._progress(data.progress),
@@ -342,13 +342,13 @@ class Reader:
             outputs=tuple(map(self.value, data.outputs)),
             writes=tuple((key, self.value(value)) for key, value in data.writes),
             local=data.local,
-            verdicts={(edge, position): _verdict(verdict) for edge, position, verdict in data.verdicts},
+            edge_decisions={(edge, position): _verdict(verdict) for edge, position, verdict in data.verdicts},
             error=_error(data.error),
             routing_error=_error(data.routing_error),
             parked=data.is_parked,
             progress=self._progress(data.progress),
             duration_s=data.duration_s,
-            is_judged=data.is_judged,
+            is_evaluated=data.is_judged,
         )
 
     def _progress(self, data: _Progress) -> Progress:
@@ -391,7 +391,7 @@ class Reader:
         return SubRun(state, tuple(map(self.value, data.outputs)))
 
 
-def _verdict(verdict: bool | list[str]) -> Verdict:
+def _verdict(verdict: bool | list[str]) -> EdgeDecision:
     return tuple(map(ExecutorId, verdict)) if isinstance(verdict, list) else verdict
 
 

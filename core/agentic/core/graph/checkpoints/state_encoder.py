@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentic.core.graph.checkpoints.store import SCHEMA_VERSION
 from agentic.core.graph.codec.codec import Codec
-from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.errors import stored_error
 from agentic.core.graph.model.events import CONTENT_KEY, content_hash, large_text
 from agentic.core.graph.model.messages import Activation, ActivationResult, Sent, Trail
@@ -17,7 +17,7 @@ from agentic.core.types import JSONValue
 JSONObject = dict[str, JSONValue]
 
 
-class Writer:
+class StateEncoder:
     """Writes one part.
 
     Attributes:
@@ -28,9 +28,9 @@ class Writer:
         self._codec = codec
         self.contents: dict[str, str] = {}
 
-    def value(self, parcel: Parcel) -> JSONValue:
+    def value(self, payload: Payload) -> JSONValue:
         """Return a value, or its hash when it is large."""
-        data = parcel.data if self._codec is None else parcel.stored(self._codec)
+        data = payload.data if self._codec is None else payload.stored(self._codec)
         text = large_text(data)
         if text is None:
             return data
@@ -61,7 +61,7 @@ class Writer:
         if state.waiting_fan_ins:
             head["waiting_fan_ins"] = list(state.waiting_fan_ins)
         if state.previous_errors:
-            head["previous_errors"] = [self.value(parcel) for parcel in state.previous_errors]
+            head["previous_errors"] = [self.value(payload) for payload in state.previous_errors]
         if state.kept:
             head["kept"] = [self.result(result) for result in state.kept.values()]
         return head
@@ -82,7 +82,7 @@ class Writer:
     def fan_in(self, buffer: FanInBuffer) -> JSONValue:
         """Return messages that wait in a fan-in: all, or only the latest."""
         return {
-            source: [{"value": self.value(one.parcel), "trail": self._trail(one.trail)} for one in held]
+            source: [{"value": self.value(one.payload), "trail": self._trail(one.trail)} for one in held]
             for source, held in buffer.items()
         }
 
@@ -121,7 +121,7 @@ class Writer:
         data: JSONObject = {
             "to": delivery.target,
             "from": list(delivery.sources),
-            "value": self.value(delivery.parcel),
+            "value": self.value(delivery.payload),
             "superstep": activation.superstep,
             "shard": activation.shard,
         }
@@ -130,7 +130,7 @@ class Writer:
         if delivery.trail:
             data["trail"] = self._trail(delivery.trail)
         if delivery.feedback:
-            data["feedback"] = [self.value(parcel) for parcel in delivery.feedback]
+            data["feedback"] = [self.value(payload) for payload in delivery.feedback]
         if delivery.progress.origin:
             data["progress"] = self.progress(delivery.progress)
         return data
@@ -138,10 +138,10 @@ class Writer:
     def _trail(self, trail: Trail) -> JSONValue:
         return {
             worker: {
-                "value": self.value(last.parcel),
+                "value": self.value(last.payload),
                 "from": list(last.sources),
                 "passes": [[edge_index, count] for edge_index, count in last.passes.items()],
-                "feedback": [self.value(parcel) for parcel in last.feedback],
+                "feedback": [self.value(payload) for payload in last.feedback],
             }
             for worker, last in trail.items()
         }
@@ -152,23 +152,23 @@ class Writer:
             "executor": result.activation.delivery.target,
             "shard": result.activation.shard,
             "sends": [self._sent(sent) for sent in result.sends],
-            "outputs": [self.value(parcel) for parcel in result.outputs],
-            "writes": [[key, self.value(parcel)] for key, parcel in result.writes],
+            "outputs": [self.value(payload) for payload in result.outputs],
+            "writes": [[key, self.value(payload)] for key, payload in result.writes],
             "local": None if result.local is None else dict(result.local),
             "verdicts": [
-                [edge_index, position, list(verdict) if isinstance(verdict, tuple) else verdict]
-                for (edge_index, position), verdict in result.verdicts.items()
+                [edge_index, position, list(decision) if isinstance(decision, tuple) else decision]
+                for (edge_index, position), decision in result.edge_decisions.items()
             ],
             "error": stored_error(result.error),
             "routing_error": stored_error(result.routing_error),
             "is_parked": result.parked,
             "progress": self.progress(result.progress),
             "duration_s": result.duration_s,
-            "is_judged": result.is_judged,
+            "is_judged": result.is_evaluated,
         }
 
     def _sent(self, sent: Sent) -> JSONValue:
-        return [self.value(sent.parcel), sent.target]
+        return [self.value(sent.payload), sent.target]
 
     def progress(self, progress: Progress) -> JSONObject:
         """Return the progress that outlives the tries of an activation."""
@@ -177,7 +177,7 @@ class Writer:
             "failures": [_failure(failure) for failure in progress.failures],
             "asked": [self._asked(asked) for asked in progress.asked],
             "surfaced": [self._asked(asked) for asked in progress.surfaced],
-            "once": {key: self.value(parcel) for key, parcel in progress.once.items()},
+            "once": {key: self.value(payload) for key, payload in progress.once.items()},
             "sub_runs": [[number, self._sub_run(sub)] for number, sub in progress.sub_runs.items()],
         }
         if progress.yielded:
@@ -204,8 +204,8 @@ class Writer:
         state = state_of(sub_run)
         data: JSONObject = {
             "head": self.head(state),
-            "outputs": [self.value(parcel) for parcel in sub_run.outputs],
-            "shared": {key: [self.value(parcel)] for key, parcel in state.shared.items()},
+            "outputs": [self.value(payload) for payload in sub_run.outputs],
+            "shared": {key: [self.value(payload)] for key, payload in state.shared.items()},
             "local": {key: dict(local) for key, local in state.local.items()},
             "fan_ins": [[index, self.fan_in(buffer)] for index, buffer in state.fan_ins.items()],
             "maps": [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from agentic.core.graph.checkpoints.snapshots import CheckpointDraft, Saved, Snapshots
+from agentic.core.graph.checkpoints.snapshots import CheckpointDraft, CheckpointTracker, StoredParts
 from agentic.core.graph.checkpoints.store import CheckpointMetadata, CheckpointStore
 from agentic.core.graph.definition.workflow import WorkflowDefinition
 from agentic.core.graph.model.state import RunState
@@ -15,7 +15,7 @@ from agentic.core.types import RunId
 _PRUNE_EVERY = 10
 
 
-class StoredSnapshots(Snapshots):
+class CheckpointWriter(CheckpointTracker):
     """The checkpoints of one run, written by its runner.
 
     Args:
@@ -34,7 +34,7 @@ class StoredSnapshots(Snapshots):
         run_id: RunId,
         *,
         keep: int | None = None,
-        saved: Saved | None = None,
+        saved: StoredParts | None = None,
         converted: Mapping[str, str | None] | None = None,
     ) -> None:
         super().__init__(workflow, run_id, saved=saved, converted=converted)

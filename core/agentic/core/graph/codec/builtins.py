@@ -17,8 +17,8 @@ from agentic.core.graph.codec.plans import (
     BIG,
     KEY_STEP,
     LEAST,
-    Plan,
     RefusalError,
+    TypeCodec,
     Walker,
     content,
     has_plain_keys,
@@ -88,9 +88,9 @@ def _read_set(
     return made
 
 
-def _text(cls: type, tag: str, write: Callable[[Any], str], read: Callable[[str], object]) -> Plan:
+def _text(cls: type, tag: str, write: Callable[[Any], str], read: Callable[[str], object]) -> TypeCodec:
     """Return the plan for a type whose values are written as one text."""
-    return Plan(
+    return TypeCodec(
         cls,
         tag,
         lambda _, value, __: {"$": tag, "v": write(value)},
@@ -98,7 +98,7 @@ def _text(cls: type, tag: str, write: Callable[[Any], str], read: Callable[[str]
     )
 
 
-def _moment(cls: type[MomentT]) -> Plan:
+def _moment(cls: type[MomentT]) -> TypeCodec:
     """Return the plan for ``datetime`` or ``time``; it also keeps the fold and the name of the zone."""
     tag = cls.__name__
 
@@ -112,7 +112,7 @@ def _moment(cls: type[MomentT]) -> Plan:
         value = cls.fromisoformat(text).replace(fold=fold)
         return value if zone is None else value.replace(tzinfo=_zone(zone))
 
-    return Plan(cls, tag, write, read)
+    return TypeCodec(cls, tag, write, read)
 
 
 def _zone_name(value: datetime | time) -> str | None:
@@ -158,7 +158,7 @@ def is_url(cls: type) -> bool:
     return cls.__module__ == "pydantic.networks" and cls.__name__ in _URLS
 
 
-def url_plan(name: object) -> Plan | None:
+def url_plan(name: object) -> TypeCodec | None:
     """Return the plan for pydantic's URL of this name, if there is one.
 
     Their module costs as much as a third of the engine's import, so it is imported at the first use.
@@ -171,18 +171,18 @@ def url_plan(name: object) -> Plan | None:
     return _text(cls, str(name), str, cls)
 
 
-BUILT_IN: tuple[Plan, ...] = (
-    Plan(str, "str", lambda _, value, __: value, _unread),
-    Plan(bool, "bool", lambda _, value, __: value, _unread),
-    Plan(type(None), "None", lambda _, value, __: value, _unread),
-    Plan(int, "int", _write_int, lambda _, data, __: int(content(data, str), 16)),
-    Plan(float, "float", _write_float, lambda _, data, __: float(content(data, str))),
-    Plan(list, "list", _write_list, _unread),
-    Plan(dict, "dict", _write_dict, _read_dict),
-    Plan(tuple, "tuple", _write_tuple, _read_tuple),
-    Plan(set, "set", _write_set, partial(_read_set, set)),
-    Plan(frozenset, "frozenset", _write_set, partial(_read_set, frozenset)),
-    Plan(timedelta, "timedelta", _write_timedelta, _read_timedelta),
+BUILT_IN: tuple[TypeCodec, ...] = (
+    TypeCodec(str, "str", lambda _, value, __: value, _unread),
+    TypeCodec(bool, "bool", lambda _, value, __: value, _unread),
+    TypeCodec(type(None), "None", lambda _, value, __: value, _unread),
+    TypeCodec(int, "int", _write_int, lambda _, data, __: int(content(data, str), 16)),
+    TypeCodec(float, "float", _write_float, lambda _, data, __: float(content(data, str))),
+    TypeCodec(list, "list", _write_list, _unread),
+    TypeCodec(dict, "dict", _write_dict, _read_dict),
+    TypeCodec(tuple, "tuple", _write_tuple, _read_tuple),
+    TypeCodec(set, "set", _write_set, partial(_read_set, set)),
+    TypeCodec(frozenset, "frozenset", _write_set, partial(_read_set, frozenset)),
+    TypeCodec(timedelta, "timedelta", _write_timedelta, _read_timedelta),
     _moment(datetime),
     _moment(time),
     _text(date, "date", date.isoformat, date.fromisoformat),

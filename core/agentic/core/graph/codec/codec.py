@@ -22,9 +22,9 @@ from agentic.core.graph.codec.plans import (
     LEAST,
     MAIN,
     WIRE_NAME,
-    Plan,
     Read,
     RefusalError,
+    TypeCodec,
     Write,
     has_plain_keys,
     is_plain,
@@ -271,7 +271,7 @@ def _opaque(cls: type) -> JSONValue:
         return {"$": "opaque", "v": "?"}
 
 
-def _undeclared(plan: Plan) -> str:
+def _undeclared(plan: TypeCodec) -> str:
     return (
         f"the workflow does not declare it; name {plan.cls.__name__} in an annotation of a handler "
         "(subclasses need their own annotation)"

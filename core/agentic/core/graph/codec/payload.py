@@ -27,7 +27,7 @@ _ATOMS = (
 )  # fmt: skip
 
 
-class Parcel:
+class Payload:
     """A value that cannot change unnoticed during the run.
 
     A mutable value that an executor sends is copied, and its JSON is made at once. An immutable value is kept
@@ -72,70 +72,70 @@ class Parcel:
         """
         return self.data if self.is_exact else codec.encode(self.value)
 
-    def fresh(self) -> object:
+    def copy_value(self) -> object:
         """Return the value itself if it is immutable, else a new copy."""
         return self.value if self.is_immutable else _copied(self.value)
 
-    def again(self) -> Parcel:
-        """Return a parcel for one more receiver, which shares no mutable part with this one."""
-        return self if self.is_immutable else self.holding(_copied(self.value))
+    def for_next_receiver(self) -> Payload:
+        """Return a payload for one more receiver, which shares no mutable part with this one."""
+        return self if self.is_immutable else self.with_value(_copied(self.value))
 
-    def holding(self, value: object) -> Parcel:
-        """Return a parcel with this one's JSON around an equal ``value``."""
-        return Parcel(value, make_data=lambda _: self.data, is_exact=self.is_exact)
+    def with_value(self, value: object) -> Payload:
+        """Return a payload with this one's JSON around an equal ``value``."""
+        return Payload(value, make_data=lambda _: self.data, is_exact=self.is_exact)
 
 
-class Packer(Protocol):
-    """Makes parcels: :func:`pack`, or a stricter one for stored runs."""
+class PayloadPacker(Protocol):
+    """Makes payloads: :func:`pack`, or a stricter one for stored runs."""
 
-    def __call__(self, value: object, /) -> Parcel:
-        """Return ``value`` as a parcel."""
+    def __call__(self, value: object, /) -> Payload:
+        """Return ``value`` as a payload."""
         ...
 
 
-def pack(value: object) -> Parcel:
-    """Return ``value`` as a parcel that shares nothing mutable with it.
+def pack(value: object) -> Payload:
+    """Return ``value`` as a payload that shares nothing mutable with it.
 
     Raises:
         MessageCopyError: It is mutable and cannot be copied, or is nested too deeply to check.
     """
     if type(value) in _PLAIN or is_immutable(value):
-        return Parcel(value, make_data=describe, is_immutable=True)
+        return Payload(value, make_data=describe, is_immutable=True)
     data = describe(value)
-    return Parcel(_copied(value), data)
+    return Payload(_copied(value), data)
 
 
-def storing(codec: Codec) -> Packer:
+def make_storable_packer(codec: Codec) -> PayloadPacker:
     """Return a packer that refuses values that cannot be stored.
 
-    Its parcels are exact. It raises :class:`UnencodableError` besides the errors of :func:`pack`.
+    Its payloads are exact. It raises :class:`UnencodableError` besides the errors of :func:`pack`.
     """
 
-    def pack_exactly(value: object) -> Parcel:
+    def pack_exactly(value: object) -> Payload:
         data = codec.encode(value)
         if type(value) in _PLAIN or is_immutable(value):
-            return Parcel(value, data, is_immutable=True, is_exact=True)
-        return Parcel(_copied(value), data, is_exact=True)
+            return Payload(value, data, is_immutable=True, is_exact=True)
+        return Payload(_copied(value), data, is_exact=True)
 
     return pack_exactly
 
 
-def unpack(codec: Codec, data: JSONValue) -> Parcel:
-    """Return the parcel whose :meth:`Parcel.stored` is ``data``.
+def unpack(codec: Codec, data: JSONValue) -> Payload:
+    """Return the payload whose :meth:`Payload.stored` is ``data``.
 
     Raises:
-        CorruptContentError: It is not stored data of a parcel.
+        CorruptContentError: It is not stored data of a payload.
     """
     value = codec.decode(data)
-    return Parcel(value, data, is_immutable=is_immutable(value), is_exact=True)
+    return Payload(value, data, is_immutable=is_immutable(value), is_exact=True)
 
 
-def gathered(parcels: Sequence[Parcel]) -> Parcel:
-    """Return one parcel with the list of the values of several; it takes the values over."""
-    return Parcel(
-        [parcel.value for parcel in parcels],
-        make_data=lambda _: [parcel.data for parcel in parcels],
-        is_exact=all(parcel.is_exact for parcel in parcels),
+def list_payload(payloads: Sequence[Payload]) -> Payload:
+    """Return one payload with the list of the values of several; it takes the values over."""
+    return Payload(
+        [payload.value for payload in payloads],
+        make_data=lambda _: [payload.data for payload in payloads],
+        is_exact=all(payload.is_exact for payload in payloads),
     )
 
 

@@ -72,11 +72,11 @@ Read = Callable[[Walker[object], dict[str, Any], int], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TypeCodec:
     """How values of one type are written and read.
 
     Attributes:
-        cls: The type. Subclasses have plans of their own, or none.
+        cls: The type. Subclasses have codecs of their own, or none.
         tag: The mark in the JSON.
         write: Turns a value into ``{"$": tag, "v": ...}``.
         read: Turns that into a value; may raise anything for other data.

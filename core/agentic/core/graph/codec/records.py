@@ -15,8 +15,8 @@ from pydantic import BaseModel, ValidationError
 
 from agentic.core.graph.codec.builtins import BUILT_IN, is_url, url_plan
 from agentic.core.graph.codec.plans import (
-    Plan,
     RefusalError,
+    TypeCodec,
     Walker,
     content,
     shown,
@@ -31,7 +31,7 @@ _MODEL_PARTS = {"$": str, "v": dict, "extra": dict, "private": dict, "unset": li
 
 
 @lru_cache(maxsize=1024)
-def plan_of(cls: type) -> Plan:
+def plan_of(cls: type) -> TypeCodec:
     """Return the plan of a dataclass, a pydantic model or URL, an enum or a NamedTuple.
 
     Raises:
@@ -66,9 +66,9 @@ def _why_not(cls: type, base: type | None) -> str:
     return "it is not a data type; use a dataclass or a pydantic model"
 
 
-def _enum_plan(cls: type[Enum]) -> Plan:
+def _enum_plan(cls: type[Enum]) -> TypeCodec:
     name = stored_name(cls)
-    return Plan(
+    return TypeCodec(
         cls,
         name,
         lambda _, member, __: {"$": name, "v": member._name_},
@@ -76,10 +76,10 @@ def _enum_plan(cls: type[Enum]) -> Plan:
     )
 
 
-def _flag_plan(cls: type[Flag]) -> Plan:
+def _flag_plan(cls: type[Flag]) -> TypeCodec:
     """Return a plan that writes the number: a combination of flags has no name of its own."""
     name = stored_name(cls)
-    return Plan(
+    return TypeCodec(
         cls,
         name,
         lambda _, flag, __: {"$": name, "v": flag._value_},
@@ -87,7 +87,7 @@ def _flag_plan(cls: type[Flag]) -> Plan:
     )
 
 
-def _named_tuple_plan(cls: type[Any]) -> Plan:
+def _named_tuple_plan(cls: type[Any]) -> TypeCodec:
     name, names = stored_name(cls), tuple(cls._fields)
     defaults: Mapping[str, Any] = cls._field_defaults
 
@@ -98,10 +98,10 @@ def _named_tuple_plan(cls: type[Any]) -> Plan:
         found = _read_fields(reader, content(data, dict), names, depth, defaults)
         return cls._make(found[field] if field in found else defaults[field] for field in names)
 
-    return Plan(cls, name, write, read)
+    return TypeCodec(cls, name, write, read)
 
 
-def _dataclass_plan(cls: type[Any]) -> Plan:
+def _dataclass_plan(cls: type[Any]) -> TypeCodec:
     name, names, init_names = _described_fields(cls)
     # The results of __post_init__ were stored: a second call could change them.
     restored = names if hasattr(cls, "__post_init__") else tuple(n for n in names if n not in init_names)
@@ -115,10 +115,10 @@ def _dataclass_plan(cls: type[Any]) -> Plan:
                 object.__setattr__(made, field, found[field])
         return made
 
-    return Plan(cls, name, _fields_writer(name, names), read)
+    return TypeCodec(cls, name, _fields_writer(name, names), read)
 
 
-def _pydantic_dataclass_plan(cls: type[Any]) -> Plan:
+def _pydantic_dataclass_plan(cls: type[Any]) -> TypeCodec:
     name, names, init_names = _described_fields(cls)
     defaults = _defaults(cls)
 
@@ -131,7 +131,7 @@ def _pydantic_dataclass_plan(cls: type[Any]) -> Plan:
             object.__setattr__(made, field, found[field])
         return made
 
-    return Plan(cls, name, _fields_writer(name, names), read)
+    return TypeCodec(cls, name, _fields_writer(name, names), read)
 
 
 def _described_fields(cls: type[Any]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -202,7 +202,7 @@ def _odd(fields: Collection[str], names: Collection[str], defaults: Collection[s
     }
 
 
-def _model_plan(cls: type[BaseModel]) -> Plan:
+def _model_plan(cls: type[BaseModel]) -> TypeCodec:
     """Return a plan that writes the fields, and also ``extra``, ``private`` and ``unset``, if any."""
     name, names = stored_name(cls), tuple(cls.model_fields)
     known, values_of = frozenset(names), _together(names, itemgetter)
@@ -227,7 +227,7 @@ def _model_plan(cls: type[BaseModel]) -> Plan:
         private = walk_values(reader, data.get("private", {}).items(), depth + 1)
         return _made_model(cls, found, extra, private, data.get("unset", []))
 
-    return Plan(cls, name, write, read)
+    return TypeCodec(cls, name, write, read)
 
 
 def _made_model(

@@ -14,9 +14,9 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, cast, overload
 from typing_extensions import TypeVar as DefaultTypeVar
 
 from agentic.core.graph.codec.codec import describe, from_text, to_text
-from agentic.core.graph.codec.payload import Parcel
-from agentic.core.graph.definition.pending_calls import OVER, UnderWay
-from agentic.core.graph.definition.run_services import BaseWorkflow, RunLink, Seen, SubCall
+from agentic.core.graph.codec.payload import Payload
+from agentic.core.graph.definition.pending_calls import CLOSED, PendingCalls
+from agentic.core.graph.definition.run_services import BaseWorkflow, RunServices, StateView, SubCall
 from agentic.core.graph.errors import (
     ContextClosedError,
     HandlerError,
@@ -87,25 +87,46 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     # Private slots: handlers must not touch them. The attempt that made the context reads them.
     __slots__ = (
-        "_activation", "_ask_count", "_asked", "_called", "_commits", "_declared", "_keeps_inputs", "_link",
-        "_live_count", "_local", "_local_before", "_once", "_once_locks", "_outputs", "_progress", "_sends",
-        "_shared", "_sub_error", "_sub_events", "_sub_run_count", "_sub_runs", "_surfaced", "_timeout_at",
-        "_under_way", "_writes",
+        "_activation",
+        "_ask_count",
+        "_asked",
+        "_called",
+        "_commits",
+        "_declared",
+        "_keeps_inputs",
+        "_live_count",
+        "_local",
+        "_local_before",
+        "_once",
+        "_once_locks",
+        "_outputs",
+        "_progress",
+        "_sends",
+        "_services",
+        "_shared",
+        "_sub_error",
+        "_sub_events",
+        "_sub_run_count",
+        "_sub_runs",
+        "_surfaced",
+        "_timeout_at",
+        "_under_way",
+        "_writes",
     )  # fmt: skip
 
     def __init__(
         self,
         activation: Activation,
         declared: Declares,
-        link: RunLink,
-        seen: Seen,
+        services: RunServices,
+        view: StateView,
         entry: Try,
     ) -> None:
         self._activation = activation
         self._declared = declared
-        self._link = link
-        self._shared = seen.shared
-        self._local_before = seen.local
+        self._services = services
+        self._shared = view.shared
+        self._local_before = view.local
         self._local: dict[str, JSONValue] | None = None
         self._progress = entry.progress
         self._timeout_at = entry.timeout_at
@@ -117,20 +138,20 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._surfaced: list[Asked] | None = None
         self._called: tuple[str, ...] = ()
         self._commits: list[OnCommit] | None = None
-        self._once: dict[str, Parcel] | None = None
+        self._once: dict[str, Payload] | None = None
         self._once_locks: dict[str, asyncio.Lock] | None = None
         self._sub_runs: dict[int, SubRun] | None = None
         self._sends: list[Sent] = []
-        self._outputs: list[Parcel] = []
-        self._writes: list[tuple[str, Parcel]] = []
+        self._outputs: list[Payload] = []
+        self._writes: list[tuple[str, Payload]] = []
         self._sub_events: list[WorkflowEvent] = []
         self._sub_error: Exception | None = None
-        self._under_way: UnderWay | None = None
+        self._under_way: PendingCalls | None = None
 
     @property
     def run_id(self) -> RunId:
         """The run; a sub-workflow's run is named ``parent/executor.superstep.shard``."""
-        return self._link.run_id
+        return self._services.run_id
 
     @property
     def superstep(self) -> int:
@@ -164,13 +185,13 @@ class WorkflowContext(Generic[SendT, YieldT]):
         Failed tries are :class:`FailedAttempt` records. In a sub-workflow, the earlier errors of its node
         come first: every executor in it sees them.
         """
-        told = (*self._link.previous_errors, *self._activation.delivery.feedback)
-        return (*(parcel.fresh() for parcel in told), *self._progress.failures)
+        told = (*self._services.previous_errors, *self._activation.delivery.feedback)
+        return (*(payload.copy_value() for payload in told), *self._progress.failures)
 
     @property
     def deadline(self) -> float | None:
         """The deadline of this try, in seconds since the epoch: by its timeout or the run's."""
-        ends = [end for end in (self._timeout_at, self._link.deadline) if end is not None]
+        ends = [end for end in (self._timeout_at, self._services.deadline) if end is not None]
         return min(ends, default=None)
 
     @property
@@ -200,7 +221,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         if self._under_way is not None:
             self._check_open("send_message")
         self._declared.check_sent(message)
-        self._sends.append(Sent(self._link.pack(message), None if target is None else ExecutorId(target)))
+        self._sends.append(Sent(self._services.pack(message), None if target is None else ExecutorId(target)))
 
     async def yield_output(self, output: YieldT) -> None:
         """Give ``output`` to the caller of the run.
@@ -211,15 +232,15 @@ class WorkflowContext(Generic[SendT, YieldT]):
         if self._under_way is not None:
             self._check_open("yield_output")
         self._declared.check_yielded(output)
-        self._yield(self._link.pack(output))
+        self._yield(self._services.pack(output))
 
-    def _yield(self, output: Parcel) -> None:
+    def _yield(self, output: Payload) -> None:
         """Take an output and report it to the listener at once; it counts when the handler returns."""
         self._outputs.append(output)
-        if self._link.tell is not None:
-            shown = Parcel(output.value, make_data=lambda _: masked_data({"value": output.data})["value"])
+        if self._services.tell is not None:
+            shown = Payload(output.value, make_data=lambda _: masked_data({"value": output.data})["value"])
             facts = {"type": type(output.value).__name__, "value": shown}
-            self._tell_facts(self._link.tell, EventKind.OUTPUT_PROVISIONAL, facts)
+            self._tell_facts(self._services.tell, EventKind.OUTPUT_PROVISIONAL, facts)
 
     @overload
     def get_state(self, key: str) -> object: ...
@@ -231,8 +252,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         A mutable value is a copy; write it back with :meth:`set_state`. The method assumes that the value
         has the type of ``default``.
         """
-        parcel = self._shared.get(key)
-        return default if parcel is None else parcel.fresh()
+        payload = self._shared.get(key)
+        return default if payload is None else payload.copy_value()
 
     def set_state(self, key: str, value: object) -> None:
         """Write ``value`` under ``key``; others see it in the next superstep.
@@ -242,9 +263,9 @@ class WorkflowContext(Generic[SendT, YieldT]):
         if self._under_way is not None:
             self._check_open("set_state")
         self._check_name("set_state", key)
-        written = self._link.pack(value)
+        written = self._services.pack(value)
         self._writes.append((key, written))
-        value_now = reduced(self._link.reducers, self._shared.get(key), key, written)
+        value_now = reduced(self._services.reducers, self._shared.get(key), key, written)
         self._shared = {**self._shared, key: value_now}
 
     get_shared_state = get_state
@@ -282,10 +303,10 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 "was entered again: ask for the same in the same order, or decide through ctx.once"
             )
         if asked.has_expired:
-            raise RequestExpiredError(request_id(self._link.run_id, asked.name))
+            raise RequestExpiredError(request_id(self._services.run_id, asked.name))
         if asked.answer is None:
             raise ParkedSignal(f"waiting for {asked.name}")
-        return cast(ResponseT, asked.answer.fresh())
+        return cast(ResponseT, asked.answer.copy_value())
 
     async def request_approval(
         self, action: str, details: JSONValue = None, *, deadline: timedelta | None = None
@@ -314,13 +335,13 @@ class WorkflowContext(Generic[SendT, YieldT]):
         return self._asked
 
     def _ask(self, number: int, data: object, wanted: str, deadline: timedelta | None) -> Asked:
-        if not self._link.is_stored:
+        if not self._services.is_stored:
             raise NotStoredError(self.executor_id, is_nested="/" in self.run_id)
-        now = self._link.clock()
+        now = self._services.clock()
         asked = Asked(
             name=f"{between_colons(self._activation.origin)}.{number}",
-            path=joined(self._link.path, self.executor_id),
-            question=self._link.pack(data),
+            path=joined(self._services.path, self.executor_id),
+            question=self._services.pack(data),
             response_type=wanted,
             raised_at=now,
             deadline=None if deadline is None else now + deadline.total_seconds(),
@@ -350,11 +371,11 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 kept = self._kept_once().get(key)
                 if kept is None:
                     result = function()
-                    kept = self._link.pack(await result if inspect.isawaitable(result) else result)
-                    if self._link.keep_once is not None:
-                        await self._link.keep_once(key, kept)
+                    kept = self._services.pack(await result if inspect.isawaitable(result) else result)
+                    if self._services.keep_once is not None:
+                        await self._services.keep_once(key, kept)
                     self._kept_once()[key] = kept
-        return kept.fresh()
+        return kept.copy_value()
 
     def _once_lock(self, key: str) -> asyncio.Lock:
         if self._once_locks is None:
@@ -378,7 +399,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         if self._under_way is not None:
             self._check_open("on_commit")
-        if not self._link.joins_commit:
+        if not self._services.joins_commit:
             raise NoLedgerError(self.executor_id)
         self._commits = [*(self._commits or ()), function]
 
@@ -390,12 +411,12 @@ class WorkflowContext(Generic[SendT, YieldT]):
         return await self.once(_HISTORY, self._ask_history)
 
     async def _ask_history(self) -> ExecutorHistory:
-        source = self._link.history
+        source = self._services.history
         if source is None:
             return ExecutorHistory()
         return await source.history(self.executor_id)
 
-    def _kept_once(self) -> dict[str, Parcel]:
+    def _kept_once(self) -> dict[str, Payload]:
         if self._once is None:
             self._once = dict(self._progress.once)
         return self._once
@@ -433,7 +454,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
         call = SubCall(
             run_id=RunId(f"{self.run_id}/{name}"),
-            path=joined(self._link.path, self.executor_id),
+            path=joined(self._services.path, self.executor_id),
             before=before,
             answers={
                 asked.name.removeprefix(prefix): asked
@@ -445,14 +466,14 @@ class WorkflowContext(Generic[SendT, YieldT]):
             keep=keep,
             is_kept=is_kept,
             previous_errors=(
-                *self._link.previous_errors,
+                *self._services.previous_errors,
                 *self._activation.delivery.feedback,
-                *map(self._link.pack, self._progress.failures),
+                *map(self._services.pack, self._progress.failures),
             ),
         )
         self._called = (*self._called, prefix)
         with self._calling():
-            result, sub_run = await self._link.run_sub(workflow, message, call)
+            result, sub_run = await self._services.run_sub(workflow, message, call)
         keep(sub_run, result.events)
         if result.error is not None:
             self._sub_error = result.error
@@ -469,13 +490,13 @@ class WorkflowContext(Generic[SendT, YieldT]):
             return sub_run_name(origin, number, self._progress.refused)
         return before.state.run_id.rpartition("/")[2] or sub_run_name_before(origin, number)
 
-    def _close(self) -> UnderWay | None:
+    def _close(self) -> PendingCalls | None:
         """Refuse new calls from now on; return the pending calls, if there ever were any."""
         under_way = self._under_way
         if under_way is None:
-            self._under_way = OVER
+            self._under_way = CLOSED
         else:
-            under_way.is_over = True
+            under_way.is_closed = True
         return under_way
 
     def _check_name(self, call: str, key: str) -> None:
@@ -489,7 +510,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
     def _check_open(self, call: str) -> None:
         """Refuse a call after the handler has ended; cancel the caller if its task is being stopped."""
         under_way = self._under_way
-        if under_way is None or not under_way.is_over:
+        if under_way is None or not under_way.is_closed:
             return
         if under_way.stops(asyncio.current_task()):
             raise asyncio.CancelledError("the handler has ended")
@@ -498,7 +519,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
     def _calling(self) -> AbstractContextManager[None]:
         """Treat the block as part of the handler, in any of the handler's tasks."""
         if self._under_way is None:
-            self._under_way = UnderWay()
+            self._under_way = PendingCalls()
         return self._under_way.call()
 
     def _runs(self) -> dict[int, SubRun]:
@@ -522,7 +543,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         if self._under_way is not None:
             self._check_open("report_progress")
-        if self._link.tell is not None:
+        if self._services.tell is not None:
             self._tell(EventKind.EXECUTOR_PROGRESS, {"done": done, "total": total, "note": note})
 
     def log(self, level: LogLevel, message: str, **facts: JSONValue) -> None:
@@ -575,8 +596,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         yield from self._surfaced or ()
 
     def _tell(self, kind: EventKind, data: Mapping[str, JSONValue]) -> None:
-        if self._link.tell is not None:
-            self._tell_facts(self._link.tell, kind, masked_data(data))
+        if self._services.tell is not None:
+            self._tell_facts(self._services.tell, kind, masked_data(data))
 
     def _tell_facts(
         self, tell: Callable[[WorkflowEvent], None], kind: EventKind, data: Mapping[str, object]
@@ -586,9 +607,9 @@ class WorkflowContext(Generic[SendT, YieldT]):
             WorkflowEvent(
                 kind,
                 self.run_id,
-                self._link.clock(),
+                self._services.clock(),
                 superstep=self.superstep,
-                path=joined(self._link.path, self.executor_id),
+                path=joined(self._services.path, self.executor_id),
                 attempt=self.attempt,
                 shard=self._activation.shard,
                 data=data,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agentic.core.graph.codec.annotations import type_name
 from agentic.core.graph.codec.matching import Look, check_of, checks_of
 from agentic.core.graph.codec.typing_rules import is_narrower
-from agentic.core.graph.definition.handler_types import Signature, Types
+from agentic.core.graph.definition.handler_types import HandlerSignature, Types
 from agentic.core.graph.errors import HandlerError
 
 
@@ -63,7 +63,7 @@ class Dispatch:
 
     __slots__ = ("_candidates", "_decided", "handlers", "signatures")
 
-    def __init__(self, signatures: Sequence[tuple[str, Signature]], where: str) -> None:
+    def __init__(self, signatures: Sequence[tuple[str, HandlerSignature]], where: str) -> None:
         self.signatures = tuple(signature for _, signature in signatures)
         declared = [
             Handler(part, name, signature.takes_ctx, Outlet(signature.returns))

@@ -285,14 +285,16 @@ class Graph:
         )
 
     @cached_property
-    def judged(self) -> frozenset[ExecutorId]:
+    def conditional_sources(self) -> frozenset[ExecutorId]:
         """The executors with messages that user code judges."""
-        return frozenset(source for edge in self.edges if _is_judged(edge) for source in sources_of(edge))
+        return frozenset(
+            source for edge in self.edges if _is_conditional(edge) for source in sources_of(edge)
+        )
 
     @cached_property
-    def judging(self) -> frozenset[int]:
+    def conditional_edges(self) -> frozenset[int]:
         """The edges on which user code decides, by index."""
-        return frozenset(index for index, edge in enumerate(self.edges) if _is_judged(edge))
+        return frozenset(index for index, edge in enumerate(self.edges) if _is_conditional(edge))
 
     def sends_return_value(self, executor_id: ExecutorId) -> bool:
         """Whether a return value is a message; without an out-edge it is an output of the run."""
@@ -341,7 +343,7 @@ class Graph:
         return arriving
 
 
-def _is_judged(edge: Edge) -> bool:
+def _is_conditional(edge: Edge) -> bool:
     """Whether user code decides the receivers of a message."""
     match edge:
         case DirectEdge():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agentic.core.graph.codec.annotations import type_name
 from agentic.core.graph.codec.hints import enclosing_names
 from agentic.core.graph.definition.dispatch import Dispatch, Outlet
-from agentic.core.graph.definition.handler_types import Signature, Types, read_signature, union_of
+from agentic.core.graph.definition.handler_types import HandlerSignature, Types, read_signature, union_of
 from agentic.core.graph.errors import HandlerError, InvalidPolicyError, MessageTypeError, SendTypeError
 from agentic.core.graph.model.policies import CrashPolicy, RetryPolicy
 from agentic.core.graph.names import is_storable
@@ -113,7 +113,7 @@ class Executor:
         return tuple(found.accepts for found in self._dispatch.handlers)
 
     @property
-    def signatures(self) -> tuple[Signature, ...]:
+    def signatures(self) -> tuple[HandlerSignature, ...]:
         """The declarations of its handlers."""
         return self._dispatch.signatures
 
@@ -202,7 +202,7 @@ class Executor:
         return found
 
 
-def _signatures(cls: type[Executor], where: str) -> Iterator[tuple[str, Signature]]:
+def _signatures(cls: type[Executor], where: str) -> Iterator[tuple[str, HandlerSignature]]:
     marked = _marked_methods(cls)
     if not marked and cls.handle is Executor.handle:
         raise HandlerError(f"{where} has no handler; mark an async method with @handler")

@@ -10,7 +10,7 @@ from agentic.core.graph.codec.annotations import remembered
 from agentic.core.graph.codec.hints import as_function
 from agentic.core.graph.definition.dispatch import Dispatch
 from agentic.core.graph.definition.executor import Executor, ExecutorKind
-from agentic.core.graph.definition.handler_types import Signature, read_signature
+from agentic.core.graph.definition.handler_types import HandlerSignature, read_signature
 from agentic.core.graph.errors import HandlerError
 from agentic.core.graph.model.policies import RetryPolicy
 from agentic.core.threads import in_spare_thread
@@ -81,7 +81,7 @@ class FunctionExecutor(Executor):
 
 
 @remembered
-def _shared_dispatch(signature: Signature, _written: str) -> Dispatch:
+def _shared_dispatch(signature: HandlerSignature, _written: str) -> Dispatch:
     """Return one table for all equal functions, which halves the memory of a node.
 
     Equal types may be written differently (``int | str``), and the description of a workflow must not depend

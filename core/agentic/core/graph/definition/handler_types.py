@@ -21,7 +21,7 @@ _NO_VALUE = inspect.Parameter.empty
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class HandlerSignature:
     """A handler's annotations, read.
 
     Attributes:
@@ -47,7 +47,7 @@ def read_signature(
     *,
     names: Mapping[str, object] | None = None,
     is_method: bool = False,
-) -> Signature:
+) -> HandlerSignature:
     """Return the signature of a handler.
 
     Args:
@@ -66,7 +66,7 @@ def read_signature(
     message, ctx = _message_and_ctx(parameters, where, "self, " if is_method else "")
     sends, yields = ((), ()) if ctx is None else _context_types(function, ctx, where, names)
     returns = declared(_hint_or_any(function, signature.return_annotation, names))
-    return Signature(
+    return HandlerSignature(
         accepts=members(_message_type(function, message, where, names)),
         takes_ctx=ctx is not None,
         sends=sends,

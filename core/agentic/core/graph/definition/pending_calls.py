@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 
-class UnderWay:
+class PendingCalls:
     """The unfinished calls of a context, and the tasks that made calls.
 
     Attributes:
-        is_over: Whether the handler has ended, so that no call can start.
+        is_closed: Whether the handler has ended, so that no call can start.
 
     If one task of ``asyncio.gather`` raises, its other tasks keep running. A call that waits for an answer
     raises like that. The work of the other tasks is part of the handler: it must not be lost or done twice.
     """
 
-    __slots__ = ("_calls", "_tasks", "is_over")
+    __slots__ = ("_calls", "_tasks", "is_closed")
 
     def __init__(self, *, is_over: bool = False) -> None:
-        self.is_over = is_over
+        self.is_closed = is_over
         self._calls: set[asyncio.Future[None]] = set()
         self._tasks: set[asyncio.Task[object]] = set()
 
@@ -70,5 +70,5 @@ async def _stop(tasks: Sequence[asyncio.Task[object]]) -> None:
         raise
 
 
-OVER = UnderWay(is_over=True)
+CLOSED = PendingCalls(is_over=True)
 """For a handler that has ended: no call can start."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
-from agentic.core.graph.codec.payload import Packer, Parcel
+from agentic.core.graph.codec.payload import Payload, PayloadPacker
 from agentic.core.graph.model.events import WorkflowEvent
 from agentic.core.graph.model.history import HistorySource
 from agentic.core.graph.model.progress import Asked, SubRun
@@ -61,11 +61,11 @@ class SubCall:
     deadline: float | None
     keep: Callable[[SubRun, Sequence[WorkflowEvent]], None]
     is_kept: bool = True
-    previous_errors: tuple[Parcel, ...] = ()
+    previous_errors: tuple[Payload, ...] = ()
 
 
 @record
-class RunLink:
+class RunServices:
     """The services that a context needs from its run.
 
     Attributes:
@@ -75,7 +75,7 @@ class RunLink:
         clock: Seconds since the epoch.
         tell: Takes live events, if there is a listener.
         run_sub: Runs sub-workflows.
-        pack: Makes parcels of sent, yielded or written values.
+        pack: Makes payloads of sent, yielded or written values.
         deadline: Of the run, seconds since the epoch.
         keeps_inputs: Whether messages are kept unchanged, because the run may be tried again.
         is_stored: Whether a process can resume the run.
@@ -93,19 +93,19 @@ class RunLink:
     clock: Callable[[], float]
     tell: Callable[[WorkflowEvent], None] | None
     run_sub: SubRunner
-    pack: Packer
+    pack: PayloadPacker
     deadline: float | None = None
     keeps_inputs: bool = False
     is_stored: bool = False
     history: HistorySource | None = None
-    keep_once: Callable[[str, Parcel], Awaitable[None]] | None = None
+    keep_once: Callable[[str, Payload], Awaitable[None]] | None = None
     joins_commit: bool = False
-    previous_errors: tuple[Parcel, ...] = ()
+    previous_errors: tuple[Payload, ...] = ()
     is_passing: Callable[[Exception], bool] | None = None
 
 
 @record
-class Seen:
+class StateView:
     """The run's state, as an activation sees it.
 
     Attributes:
@@ -113,5 +113,5 @@ class Seen:
         local: The executor's own state.
     """
 
-    shared: Mapping[str, Parcel]
+    shared: Mapping[str, Payload]
     local: Mapping[str, JSONValue]

@@ -20,7 +20,7 @@ from agentic.core.types import JSONValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
+class WorkflowSignature:
     """A workflow's shape and code, as fingerprints.
 
     Attributes:
@@ -58,7 +58,7 @@ class Signature:
         }
 
     @staticmethod
-    def from_dict(data: Mapping[str, JSONValue]) -> Signature:
+    def from_dict(data: Mapping[str, JSONValue]) -> WorkflowSignature:
         """Return the signature that :meth:`to_dict` was called on.
 
         Raises:
@@ -68,8 +68,8 @@ class Signature:
 
 
 @cache
-def _adapter() -> TypeAdapter[Signature]:
-    return TypeAdapter(Signature)
+def _adapter() -> TypeAdapter[WorkflowSignature]:
+    return TypeAdapter(WorkflowSignature)
 
 
 def digest(data: JSONValue) -> str:
@@ -105,7 +105,7 @@ class WorkflowDefinition(BaseWorkflow):
         self.has_lent_version = False
 
     @cached_property
-    def signature(self) -> Signature:
+    def signature(self) -> WorkflowSignature:
         """The version, shape and code of this workflow, as fingerprints."""
         raise NotImplementedError
 

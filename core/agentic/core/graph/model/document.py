@@ -9,7 +9,7 @@ from agentic.core.types import JSONValue
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class CheckpointDocument:
     """A checkpoint as JSON.
 
     Attributes:
@@ -25,5 +25,5 @@ class Document:
     parts: Mapping[str, JSONValue]
 
 
-Migrate = Callable[[Document], Document]
+Migrate = Callable[[CheckpointDocument], CheckpointDocument]
 """Converts a checkpoint of another version to this workflow's version."""

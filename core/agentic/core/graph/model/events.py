@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from agentic.core.graph.codec.codec import to_text
-from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.names import between_colons
 from agentic.core.types import JSONValue, RunId
 
@@ -220,7 +220,7 @@ def _inline(fact: object, contents: dict[str, str]) -> JSONValue:
     """Return a fact as JSON, with large values named by their hash and put into ``contents``."""
     if isinstance(fact, _ATOMS):
         return fact
-    if isinstance(fact, Parcel):
+    if isinstance(fact, Payload):
         data = fact.data
         text = large_text(data)
         if text is None:
@@ -232,7 +232,7 @@ def _inline(fact: object, contents: dict[str, str]) -> JSONValue:
         return [_inline(part, contents) for part in fact]
     if isinstance(fact, Mapping):
         return {name: _inline(part, contents) for name, part in fact.items()}
-    return fact  # type: ignore[return-value]  # all but parcels was JSON when the event was made
+    return fact  # type: ignore[return-value]  # all but payloads was JSON when the event was made
 
 
 def large_text(data: JSONValue) -> str | None:

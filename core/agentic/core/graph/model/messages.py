@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.model.events import WorkflowEvent
 from agentic.core.graph.model.progress import NEW, Progress
 from agentic.core.records import record
@@ -14,7 +14,7 @@ from agentic.core.types import ExecutorId, JSONValue
 
 
 @record
-class Item:
+class MapItem:
     """The list item of a map edge that a delivery belongs to."""
 
     map_id: int
@@ -25,7 +25,7 @@ class Item:
 class Sent:
     """A message that an executor sent; ``target`` limits it to one target of the executor's out-edges."""
 
-    parcel: Parcel
+    payload: Payload
     target: ExecutorId | None = None
 
 
@@ -40,16 +40,16 @@ class Input:
     """The input of a worker, which a retry edge delivers again, and how often that happened.
 
     Attributes:
-        parcel: The input.
+        payload: The input.
         sources: The senders.
         passes: Retry edge's index -> times it was delivered again.
         feedback: The validators' messages about earlier passes, oldest first.
     """
 
-    parcel: Parcel
+    payload: Payload
     sources: tuple[ExecutorId, ...]
     passes: Mapping[int, int] = field(default_factory=dict)
-    feedback: tuple[Parcel, ...] = ()
+    feedback: tuple[Payload, ...] = ()
 
 
 Trail = Mapping[ExecutorId, Input]
@@ -65,7 +65,7 @@ class Delivery:
     Attributes:
         target: The receiver.
         sources: The senders: several after a fan-in, none for the input of the run.
-        parcel: The message.
+        payload: The message.
         item: Set for an item of a map edge's list.
         trail: The inputs that led to it.
         feedback: The validators' messages, when a retry edge delivers it again.
@@ -74,10 +74,10 @@ class Delivery:
 
     target: ExecutorId
     sources: tuple[ExecutorId, ...]
-    parcel: Parcel
-    item: Item | None = None
+    payload: Payload
+    item: MapItem | None = None
     trail: Trail = field(default_factory=dict)
-    feedback: tuple[Parcel, ...] = ()
+    feedback: tuple[Payload, ...] = ()
     progress: Progress = NEW
 
 
@@ -109,13 +109,13 @@ class Activation:
         return self.delivery.progress.origin or f"{self.delivery.target}.{self.superstep}.{self.shard}"
 
 
-Verdict = bool | tuple[ExecutorId, ...]
+EdgeDecision = bool | tuple[ExecutorId, ...]
 """Result of a condition, a switch or a selector."""
 
-Verdicts = Mapping[tuple[int, int], Verdict]
-"""(edge index, position among the sent messages) -> verdict."""
+EdgeDecisions = Mapping[tuple[int, int], EdgeDecision]
+"""(edge index, position among the sent messages) -> decision."""
 
-NO_VERDICTS: Verdicts = {}
+NO_DECISIONS: EdgeDecisions = {}
 
 
 OnCommit = Callable[[Any], object]
@@ -132,30 +132,30 @@ class ActivationResult:
         outputs: In the order they were yielded; empty after an error.
         writes: Shared state, in the order it was written: key and value, or the value for a reducer.
         local: The executor's own state, if it changed it.
-        verdicts: For every edge that has a condition, a switch or a selector.
+        edge_decisions: For every edge that has a condition, a switch or a selector.
         error: The error of its final failure, if it failed.
         routing_error: The error of a condition or a selector; the activation itself is done.
         parked: Whether it waits for answers; then nothing else counts.
         progress: Failed attempts, and the progress that outlives them.
         duration_s: Wall time.
         sub_events: Durable events of the sub-workflows it ran, in order.
-        is_judged: Whether conditions and selectors were evaluated; not, if the run ended meanwhile.
+        is_evaluated: Whether conditions and selectors were evaluated; not, if the run ended meanwhile.
         on_commit: Functions to call in the transaction that keeps the result; not stored themselves.
     """
 
     activation: Activation
     sends: tuple[Sent, ...] = ()
-    outputs: tuple[Parcel, ...] = ()
-    writes: tuple[tuple[str, Parcel], ...] = ()
+    outputs: tuple[Payload, ...] = ()
+    writes: tuple[tuple[str, Payload], ...] = ()
     local: Mapping[str, JSONValue] | None = None
-    verdicts: Verdicts = field(default_factory=dict)
+    edge_decisions: EdgeDecisions = field(default_factory=dict)
     error: Exception | None = None
     routing_error: Exception | None = None
     parked: bool = False
     progress: Progress = NEW
     duration_s: float = 0.0
     sub_events: tuple[WorkflowEvent, ...] = ()
-    is_judged: bool = True
+    is_evaluated: bool = True
     on_commit: tuple[OnCommit, ...] = ()
 
 

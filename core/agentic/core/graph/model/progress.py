@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import ClassVar
 
-from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.codec.payload import Payload
 from agentic.core.records import record
 from agentic.core.types import RunId
 
@@ -71,11 +71,11 @@ class Asked:
 
     name: str
     path: str
-    question: Parcel
+    question: Payload
     response_type: str
     raised_at: float
     deadline: float | None = None
-    answer: Parcel | None = None
+    answer: Payload | None = None
     answered_by: str = ""
     has_expired: bool = False
 
@@ -106,7 +106,7 @@ class SubRun:
     """A sub-workflow's run inside an activation: its state, and its outputs so far."""
 
     state: BaseRunState
-    outputs: tuple[Parcel, ...] = ()
+    outputs: tuple[Payload, ...] = ()
 
 
 @record
@@ -128,7 +128,7 @@ class Progress:
     failures: tuple[FailedAttempt, ...] = ()
     asked: tuple[Asked, ...] = ()
     surfaced: tuple[Asked, ...] = ()
-    once: Mapping[str, Parcel] = field(default_factory=dict)
+    once: Mapping[str, Payload] = field(default_factory=dict)
     sub_runs: Mapping[int, SubRun] = field(default_factory=dict)
     yielded: int = 0
     refused: int = 0

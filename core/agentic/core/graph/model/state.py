@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, cast, overload
 
-from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.model.events import EventKind, WorkflowEvent
 from agentic.core.graph.model.messages import Activation, ActivationKey, ActivationResult, Trail
 from agentic.core.graph.model.progress import Asked, BaseRunState, Progress, SubRun
@@ -16,10 +16,10 @@ from agentic.core.types import ExecutorId, JSONValue
 
 
 @record
-class Held:
+class BufferedMessage:
     """A message that waits in a fan-in."""
 
-    parcel: Parcel
+    payload: Payload
     trail: Trail = field(default_factory=dict)
 
 
@@ -35,7 +35,7 @@ class Waiting:
 
     __slots__ = ("_before", "_count", "_newest")
 
-    def __init__(self, newest: Sequence[Held], before: Waiting | None = None) -> None:
+    def __init__(self, newest: Sequence[BufferedMessage], before: Waiting | None = None) -> None:
         self._newest = newest
         self._before = before
         self._count: int = len(newest) + (0 if before is None else before._count)
@@ -43,12 +43,12 @@ class Waiting:
     def __len__(self) -> int:
         return self._count
 
-    def __iter__(self) -> Iterator[Held]:
+    def __iter__(self) -> Iterator[BufferedMessage]:
         return (held for part in reversed(list(self._parts())) for held in part._newest)
 
     def since(self, known: Waiting) -> Waiting | None:
         """Return the additions to ``known``, possibly none; None if this does not begin with it."""
-        added: list[Sequence[Held]] = []
+        added: list[Sequence[BufferedMessage]] = []
         for part in self._parts():
             if part is known:
                 return Waiting([held for newest in reversed(added) for held in newest])
@@ -70,7 +70,7 @@ class ItemOutcome:
     """The result of one item of a map edge's list; the item itself stays in the list."""
 
     index: int
-    value: Parcel | None = None
+    value: Payload | None = None
     error_type: str = ""
     error: str = ""
     failed_executor: str = ""
@@ -92,7 +92,7 @@ class MapProgress:
     """
 
     edge_index: int
-    items: Parcel
+    items: Payload
     count: int
     trail: Trail = field(default_factory=dict)
     next_index: int = 0
@@ -145,7 +145,7 @@ class RunState(BaseRunState):
     kept: Mapping[ActivationKey, ActivationResult] = field(default_factory=dict)
     fan_ins: Mapping[int, FanInBuffer] = field(default_factory=dict)
     maps: Mapping[int, MapProgress] = field(default_factory=dict)
-    shared: Mapping[str, Parcel] = field(default_factory=dict)
+    shared: Mapping[str, Payload] = field(default_factory=dict)
     local: Mapping[ExecutorId, Mapping[str, JSONValue]] = field(default_factory=dict)
     parked: Mapping[str, Parked] = field(default_factory=dict)
     next_map_id: int = 0
@@ -153,7 +153,7 @@ class RunState(BaseRunState):
     status: RunStatus = RunStatus.RUNNING
     error: Exception | None = None
     waiting_fan_ins: tuple[ExecutorId, ...] = ()
-    previous_errors: tuple[Parcel, ...] = ()
+    previous_errors: tuple[Payload, ...] = ()
 
     @property
     def open_requests(self) -> list[Asked]:
@@ -170,7 +170,7 @@ TableName = Literal["fan_ins", "maps", "shared", "local", "parked"]
 
 
 @record
-class Change:
+class StateChange:
     """An entry of the state that a decision set or removed."""
 
     table: TableName
@@ -203,11 +203,11 @@ class Draft:
         self.local = state.local
         self.parked = state.parked
         self.next_map_id = state.next_map_id
-        self.outputs: list[Parcel] = []
+        self.outputs: list[Payload] = []
         self.status = state.status
         self.error = state.error
         self.waiting_fan_ins = state.waiting_fan_ins
-        self.changed: dict[Change, None] = {}
+        self.changed: dict[StateChange, None] = {}
         self._own: dict[TableName, dict[Any, Any]] = {}
 
     @overload
@@ -215,7 +215,7 @@ class Draft:
     @overload
     def put(self, table: Literal["maps"], key: int, entry: MapProgress) -> None: ...
     @overload
-    def put(self, table: Literal["shared"], key: str, entry: Parcel) -> None: ...
+    def put(self, table: Literal["shared"], key: str, entry: Payload) -> None: ...
     @overload
     def put(self, table: Literal["local"], key: ExecutorId, entry: Mapping[str, JSONValue]) -> None: ...
     @overload
@@ -231,7 +231,7 @@ class Draft:
 
     def _changing(self, table: TableName, key: object) -> dict[Any, Any]:
         """Return a mutable table: copied at the first change, so that the old state stays."""
-        self.changed[Change(table, key)] = None
+        self.changed[StateChange(table, key)] = None
         own = self._own.get(table)
         if own is None:
             own = self._own[table] = dict(getattr(self, table))

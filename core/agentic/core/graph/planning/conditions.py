@@ -1,4 +1,4 @@
-"""Evaluates the conditions and selectors on sent messages; the planner only reads the verdicts."""
+"""Evaluates the conditions and selectors on sent messages; the planner only reads the decisions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from agentic.core.graph.definition.edges import (
     targets_of,
 )
 from agentic.core.graph.errors import SelectorError, UndeliverableMessageError
-from agentic.core.graph.model.messages import Sent, Verdict
+from agentic.core.graph.model.messages import EdgeDecision, Sent
 from agentic.core.types import ExecutorId
 
 
-async def judge(
+async def evaluate_conditions(
     graph: Graph, source: ExecutorId, sends: Sequence[Sent], *, is_failure: bool = False
-) -> dict[tuple[int, int], Verdict]:
-    """Return the verdict of every condition and selector on the way of ``sends``.
+) -> dict[tuple[int, int], EdgeDecision]:
+    """Return the decision of every condition and selector on the way of ``sends``.
 
     They are evaluated on messages that one of their targets takes, and on messages that no executor takes:
     if one of them rejects such a message, it was not meant to arrive. They see copies of mutable messages:
@@ -37,8 +37,8 @@ async def judge(
         SelectorError: A selector did not return a list of ids.
         UndeliverableMessageError: A selector named an executor that is not one of its targets.
     """
-    verdicts: dict[tuple[int, int], Verdict] = {}
-    shown = [sent.parcel.fresh() for sent in sends]
+    decisions: dict[tuple[int, int], EdgeDecision] = {}
+    shown = [sent.payload.copy_value() for sent in sends]
     for edge_index in (graph.failures_over if is_failure else graph.messages_over)[source]:
         edge = graph.edges[edge_index]
         for position, sent in enumerate(sends):
@@ -48,31 +48,31 @@ async def judge(
             if not fits and _is_for_another(graph, source, sent, is_failure=is_failure):
                 continue
             try:
-                verdict = await _ask(graph, edge, shown[position])
+                decision = await _ask(graph, edge, shown[position])
             except BaseException as exc:
                 if fits or not isinstance(exc, Exception):
                     exc.add_note(f"while evaluating the edge {edge_name(edge)}")
                     raise
-                verdict = True  # no target takes it, which is reported
-            if verdict is not None:
-                verdicts[edge_index, position] = verdict
-    return verdicts
+                decision = True  # no target takes it, which is reported
+            if decision is not None:
+                decisions[edge_index, position] = decision
+    return decisions
 
 
 def _fits(graph: Graph, edge: Edge, sent: Sent) -> bool:
     """Whether the edge can carry a message: whether one of its receivers takes it."""
     match edge:
         case DirectEdge():
-            return graph.executors[edge.target].accepts(sent.parcel.value)
+            return graph.executors[edge.target].accepts(sent.payload.value)
         case FanInEdge():
             return True
         case MapEdge():
-            return isinstance(sent.parcel.value, (list, tuple))
+            return isinstance(sent.payload.value, (list, tuple))
         case RetryEdge() if edge.payload == "input":
             return True  # its worker gets an earlier input again
         case _:
             ends = targets_of(edge) if sent.target is None else (sent.target,)
-            return any(graph.executors[end].accepts(sent.parcel.value) for end in ends)
+            return any(graph.executors[end].accepts(sent.payload.value) for end in ends)
 
 
 def _is_for_another(graph: Graph, source: ExecutorId, sent: Sent, *, is_failure: bool) -> bool:
@@ -85,7 +85,7 @@ def _is_for_another(graph: Graph, source: ExecutorId, sent: Sent, *, is_failure:
     )
 
 
-async def _ask(graph: Graph, edge: Edge, message: object) -> Verdict | None:
+async def _ask(graph: Graph, edge: Edge, message: object) -> EdgeDecision | None:
     match edge:
         case DirectEdge():
             return None if edge.condition is None else await _holds(edge.condition, message)

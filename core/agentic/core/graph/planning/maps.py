@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import cast
 
 from agentic.core.graph.codec.codec import describe, describe_fields
-from agentic.core.graph.codec.payload import Parcel, gathered, is_immutable
+from agentic.core.graph.codec.payload import Payload, is_immutable, list_payload
 from agentic.core.graph.definition.edges import MapEdge
 from agentic.core.graph.errors import error_text, error_type
-from agentic.core.graph.model.messages import ActivationResult, Delivery, ExecutorFailure, Item, ItemResult
+from agentic.core.graph.model.messages import ActivationResult, Delivery, ExecutorFailure, ItemResult, MapItem
 from agentic.core.graph.model.state import Draft, ItemOutcome, MapProgress
-from agentic.core.graph.planning.routed import Letter, Routing
+from agentic.core.graph.planning.routed import RoutedMessage, RoutingContext
 from agentic.core.types import ExecutorId, JSONValue
 
 _NO_EDGES: frozenset[int] = frozenset()
-NOTHING = Parcel(None, is_immutable=True, is_exact=True)
+NOTHING = Payload(None, is_immutable=True, is_exact=True)
 
 
 def fold_items(draft: Draft, results: Sequence[ActivationResult]) -> AbstractSet[int]:
@@ -47,51 +47,59 @@ def _outcome(result: ActivationResult, index: int) -> ItemOutcome:
             result.activation.delivery.target,
             len(result.progress.failures) or 1,
         )
-    values = [sent.parcel for sent in result.sends]
-    return ItemOutcome(index, gathered(values) if len(values) > 1 else next(iter(values), None))
+    values = [sent.payload for sent in result.sends]
+    return ItemOutcome(index, list_payload(values) if len(values) > 1 else next(iter(values), None))
 
 
-def take_over(routing: Routing, edge_index: int, edge: MapEdge, letters: Sequence[Letter]) -> None:
-    """Start the lists among ``letters``, and continue the edge's lists in progress."""
-    draft = routing.draft
-    for letter in letters:
-        value = letter.parcel.value
-        if not (letter.aims_at(edge.body) or letter.aims_at(edge.join)):
+def take_over(
+    context: RoutingContext, edge_index: int, edge: MapEdge, messages: Sequence[RoutedMessage]
+) -> None:
+    """Start the lists among ``messages``, and continue the edge's lists in progress."""
+    draft = context.draft
+    for message in messages:
+        value = message.payload.value
+        if not (message.aims_at(edge.body) or message.aims_at(edge.join)):
             continue
         if not isinstance(value, (list, tuple)):
-            letter.refuse(f"the map edge to {edge.body!r} needs a list, not {type(value).__name__}")
+            message.refuse(f"the map edge to {edge.body!r} needs a list, not {type(value).__name__}")
             continue
-        progress = MapProgress(edge_index, routing.hand_out(letter), len(value), letter.trail)
+        progress = MapProgress(edge_index, context.copy_for_receiver(message), len(value), message.trail)
         draft.put("maps", draft.next_map_id, progress)
         draft.next_map_id += 1
     for map_id, progress in list(draft.maps.items()):
         if progress.edge_index == edge_index:
-            _work_off(routing, map_id, progress, edge)
+            _work_off(context, map_id, progress, edge)
 
 
-def _work_off(routing: Routing, map_id: int, progress: MapProgress, edge: MapEdge) -> None:
+def _work_off(context: RoutingContext, map_id: int, progress: MapProgress, edge: MapEdge) -> None:
     """Hand out items up to the window, or give the join the results of all items."""
     if progress.done_count == progress.count:
-        routing.draft.drop("maps", map_id)
-        results = gathered(list(_item_results(progress, edge)))
+        context.draft.drop("maps", map_id)
+        results = list_payload(list(_item_results(progress, edge)))
         delivery = Delivery(edge.join, (edge.body,), results, trail=progress.trail)
-        routing.deliver_list(delivery, (edge.body, edge.source))
+        context.deliver_list(delivery, (edge.body, edge.source))
         return
     live = progress.next_index - progress.done_count
     upto = min(progress.next_index + edge.window - live, progress.count)
     if upto > progress.next_index:
         for index in range(progress.next_index, upto):
-            item = item_parcel(progress.items, index)
-            routing.deliveries.append(
-                Delivery(edge.body, (edge.source,), item.again(), Item(map_id, index), progress.trail)
+            item = item_payload(progress.items, index)
+            context.deliveries.append(
+                Delivery(
+                    edge.body,
+                    (edge.source,),
+                    item.for_next_receiver(),
+                    MapItem(map_id, index),
+                    progress.trail,
+                )
             )
-        routing.draft.put("maps", map_id, replace(progress, next_index=upto))
+        context.draft.put("maps", map_id, replace(progress, next_index=upto))
 
 
-def item_parcel(items: Parcel, index: int) -> Parcel:
+def item_payload(items: Payload, index: int) -> Payload:
     """Return one item of a list."""
     value = cast(Sequence[object], items.value)[index]
-    return Parcel(
+    return Payload(
         value,
         make_data=lambda _: _elements(items.data)[index],
         is_immutable=items.is_immutable or is_immutable(value),
@@ -104,7 +112,7 @@ def _elements(data: JSONValue) -> list[JSONValue]:
     return data if isinstance(data, list) else cast(list[JSONValue], cast(dict[str, JSONValue], data)["v"])
 
 
-def _item_results(progress: MapProgress, edge: MapEdge) -> Iterator[Parcel]:
+def _item_results(progress: MapProgress, edge: MapEdge) -> Iterator[Payload]:
     """Yield the results in item order."""
     outcomes = sorted((outcome for chunk in progress.done for outcome in chunk), key=lambda o: o.index)
     for outcome in outcomes:
@@ -112,9 +120,9 @@ def _item_results(progress: MapProgress, edge: MapEdge) -> Iterator[Parcel]:
             yield _item_result(progress.items, outcome)
 
 
-def _item_result(items: Parcel, outcome: ItemOutcome) -> Parcel:
+def _item_result(items: Payload, outcome: ItemOutcome) -> Payload:
     index = outcome.index
-    item = item_parcel(items, index)
+    item = item_payload(items, index)
     value = outcome.value or NOTHING
     error = (
         ExecutorFailure(
@@ -131,7 +139,7 @@ def _item_result(items: Parcel, outcome: ItemOutcome) -> Parcel:
         facts = {"index": index, "item": item.data, "value": value.data, "error": describe(error)}
         return describe_fields(ItemResult, facts)
 
-    return Parcel(
+    return Payload(
         ItemResult(index=index, item=item.value, value=value.value, error=error),
         make_data=make_data,
         is_exact=item.is_exact and value.is_exact,

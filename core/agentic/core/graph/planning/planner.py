@@ -2,10 +2,10 @@
 
 A runner, in process or distributed, only does this::
 
-    decision = start(graph, config, run, message)
-    while decision.state.status is RunStatus.RUNNING:
-        results = ...run every activation that due(decision.state) returns...
-        decision = commit(graph, config, decision.state, results, now)
+    transition = start(graph, config, run, message)
+    while transition.state.status is RunStatus.RUNNING:
+        results = ...run every activation that due(transition.state) returns...
+        decision = commit(graph, config, transition.state, results, now)
 
 and passes on events from outside: :func:`settle`, :func:`break_off`, :func:`go_on`.
 Supersteps follow bulk-synchronous parallel execution (Malewicz et al., Pregel, 2010).
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.definition.edges import Graph, MapEdge
 from agentic.core.graph.errors import ConvergenceError
 from agentic.core.graph.model.events import EventKind, WorkflowEvent
@@ -24,10 +24,10 @@ from agentic.core.graph.model.messages import Activation, ActivationKey, Activat
 from agentic.core.graph.model.policies import WorkflowConfig
 from agentic.core.graph.model.progress import Asked, Progress
 from agentic.core.graph.model.result import RunStatus
-from agentic.core.graph.model.state import Change, Draft, EventLog, Parked, RunState
+from agentic.core.graph.model.state import Draft, EventLog, Parked, RunState, StateChange
 from agentic.core.graph.planning import joins, record_events
 from agentic.core.graph.planning.refusals import failed_by, refuse_senders, undeliverable, with_later
-from agentic.core.graph.planning.routed import Routing
+from agentic.core.graph.planning.routed import RoutingContext
 from agentic.core.graph.planning.routing import route, takes_failure
 from agentic.core.graph.planning.shared_state import merge_writes
 from agentic.core.records import record
@@ -35,8 +35,8 @@ from agentic.core.types import ExecutorId
 
 
 @record
-class Decision:
-    """A decision of the planner.
+class Transition:
+    """The transition of a run to its next state.
 
     Attributes:
         state: The next state.
@@ -47,8 +47,8 @@ class Decision:
 
     state: RunState
     events: list[WorkflowEvent]
-    changes: list[Change]
-    outputs: list[Parcel]
+    changes: list[StateChange]
+    outputs: list[Payload]
 
 
 _NONE_KEPT: Mapping[ActivationKey, ActivationResult] = {}
@@ -58,12 +58,12 @@ _NONE_KEPT: Mapping[ActivationKey, ActivationResult] = {}
 class Answer:
     """An answer to a request, checked already."""
 
-    parcel: Parcel
+    payload: Payload
     answered_by: str = ""
 
 
 @record
-class Ending:
+class EarlyEnd:
     """How a superstep was broken off.
 
     Attributes:
@@ -80,9 +80,9 @@ def start(
     config: WorkflowConfig,
     state: RunState,
     now: float,
-    message: Parcel,
+    message: Payload,
     facts: Mapping[str, object],
-) -> Decision:
+) -> Transition:
     """Begin superstep 0: every start executor gets ``message``.
 
     Args:
@@ -96,7 +96,7 @@ def start(
     barrier = _Barrier(graph, config, state, now)
     barrier.log.add(EventKind.RUN_STARTED, {**facts, "starts": list(graph.starts), "input": message})
     deliveries = [
-        Delivery(executor_id, (), message if position == 0 else message.again())
+        Delivery(executor_id, (), message if position == 0 else message.for_next_receiver())
         for position, executor_id in enumerate(graph.starts)
     ]
     return barrier.open(deliveries, superstep=0)
@@ -115,7 +115,7 @@ def commit(
     state: RunState,
     results: Sequence[ActivationResult],
     now: float,
-) -> Decision:
+) -> Transition:
     """End a superstep: merge the writes, route the messages, and decide whether another one follows.
 
     Args:
@@ -143,8 +143,8 @@ def break_off(
     state: RunState,
     results: Sequence[ActivationResult],
     now: float,
-    ending: Ending,
-) -> Decision:
+    ending: EarlyEnd,
+) -> Transition:
     """End a run in the middle of a superstep; keep the finished results for when it continues.
 
     Args:
@@ -174,7 +174,7 @@ def take_in(
     results: Sequence[ActivationResult],
     now: float,
     tried: Mapping[ActivationKey, Progress],
-) -> Decision:
+) -> Transition:
     """Keep the finished results, like :func:`break_off`, when a run is ended without its code."""
     barrier = _Barrier(graph, config, state, now)
     barrier.record(results)
@@ -191,7 +191,7 @@ def settle(
     now: float,
     *,
     resumed: Mapping[str, object] | None = None,
-) -> Decision:
+) -> Transition:
     """Settle requests; activations that wait for nothing else continue.
 
     Args:
@@ -228,8 +228,8 @@ def _settled(log: EventLog, asked: Asked, answers: Mapping[str, Answer | None]) 
     if given is None:
         record_events.expired(log, asked)
         return replace(asked, has_expired=True)
-    record_events.answered(log, asked, given.parcel, given.answered_by)
-    return replace(asked, answer=given.parcel, answered_by=given.answered_by)
+    record_events.answered(log, asked, given.payload, given.answered_by)
+    return replace(asked, answer=given.payload, answered_by=given.answered_by)
 
 
 def go_on(
@@ -238,7 +238,7 @@ def go_on(
     state: RunState,
     now: float,
     facts: Mapping[str, object],
-) -> Decision:
+) -> Transition:
     """Resume a run that was interrupted, failed or cancelled, from its state.
 
     Args:
@@ -295,7 +295,7 @@ class _Barrier:
             yielded = result.progress.yielded
             self.draft.outputs.extend(result.outputs[yielded:] if yielded else result.outputs)
 
-    def commit(self, results: Sequence[ActivationResult], whole: Sequence[ActivationResult]) -> Decision:
+    def commit(self, results: Sequence[ActivationResult], whole: Sequence[ActivationResult]) -> Transition:
         """Route the messages, and continue with the next superstep.
 
         Args:
@@ -303,51 +303,51 @@ class _Barrier:
             whole: The new and the kept results.
         """
         draft = self.draft
-        routing = route(self.graph, draft, whole)
+        context = route(self.graph, draft, whole)
         _park(draft, whole)
         again = _re_entries(draft)
         if self.graph.has_available:
-            _fire_available(routing, again)
-        error = routing.error
-        if routing.lost and self.config.strict:
-            error = error or undeliverable(routing.lost[0])
-            refuse_senders(routing, whole)
+            _fire_available(context, again)
+        error = context.error
+        if context.lost and self.config.strict:
+            error = error or undeliverable(context.lost[0])
+            refuse_senders(context, whole)
         if error is not None:
-            return self.refuse(results, routing.refused, error, routing)
+            return self.refuse(results, context.refused, error, context)
         self.record(results)
-        record_events.routing(self.log, routing)
-        record_events.superstep(self.log, draft, self.graph, len(whole), len(routing.deliveries))
-        return self.open(again + routing.deliveries, superstep=self.state.superstep + 1)
+        record_events.routing(self.log, context)
+        record_events.superstep(self.log, draft, self.graph, len(whole), len(context.deliveries))
+        return self.open(again + context.deliveries, superstep=self.state.superstep + 1)
 
     def refuse(
         self,
         results: Sequence[ActivationResult],
         refused: Mapping[ActivationKey, Exception],
         error: Exception,
-        routing: Routing | None = None,
-    ) -> Decision:
+        context: RoutingContext | None = None,
+    ) -> Transition:
         """End a run whose superstep cannot be merged or routed; the activations that prevent it have failed.
 
         Args:
             results: The new results.
             refused: The activations to run again, and why.
             error: The error of the run.
-            routing: The routing with the undelivered messages, if they are the reason.
+            context: The decisions with the undelivered messages, if they are the reason.
         """
         new = {result.activation.key for result in results}
         whole = {result.activation.key: result for result in _with_kept(self.state, results)}
         refused = with_later(self.graph, whole, refused)
-        judged = [
+        evaluated = [
             failed_by(refused[key], result, is_new=key in new) if key in refused else result
             for key, result in whole.items()
         ]
         self.refused = frozenset(refused)
-        self.record([r for r in judged if r.activation.key in new or r.activation.key in refused])
-        if routing is not None:
-            record_events.lost(self.log, routing)
-        return self.failed(judged, error)
+        self.record([r for r in evaluated if r.activation.key in new or r.activation.key in refused])
+        if context is not None:
+            record_events.lost(self.log, context)
+        return self.failed(evaluated, error)
 
-    def open(self, deliveries: Sequence[Delivery], *, superstep: int) -> Decision:
+    def open(self, deliveries: Sequence[Delivery], *, superstep: int) -> Transition:
         """Begin a superstep; without deliveries, wait for answers or complete the run."""
         draft = self.draft
         draft.superstep = self.log.superstep = superstep
@@ -367,7 +367,7 @@ class _Barrier:
         draft.waiting_fan_ins = tuple(edge.target for edge, _ in starving)
         return self.end(RunStatus.COMPLETED)
 
-    def begin(self) -> Decision:
+    def begin(self) -> Transition:
         """Announce a superstep, unless it exceeds the limit."""
         draft = self.draft
         if draft.is_begun:
@@ -380,7 +380,7 @@ class _Barrier:
         draft.is_begun = True
         return self.decide()
 
-    def failed(self, results: Sequence[ActivationResult], error: Exception) -> Decision:
+    def failed(self, results: Sequence[ActivationResult], error: Exception) -> Transition:
         """End a run that failed. Its superstep is neither merged nor routed; finished results are kept."""
         outputs = self.draft.outputs
         self.draft = Draft(self.state)
@@ -388,7 +388,7 @@ class _Barrier:
         self.draft.error = error
         return self.break_off(results, RunStatus.FAILED)
 
-    def break_off(self, results: Sequence[ActivationResult], status: RunStatus) -> Decision:
+    def break_off(self, results: Sequence[ActivationResult], status: RunStatus) -> Transition:
         """End the run in the middle of its superstep; keep the results, and the progress of the rest."""
         self.keep(results)
         return self.end(status)
@@ -412,16 +412,16 @@ class _Barrier:
             if a.key not in parked
         )
 
-    def end(self, status: RunStatus) -> Decision:
+    def end(self, status: RunStatus) -> Transition:
         """End the run."""
         self.draft.status = status
         record_events.end(self.log, self.draft, self.now)
         return self.decide()
 
-    def decide(self) -> Decision:
+    def decide(self) -> Transition:
         """Return the decision."""
         draft = self.draft
-        return Decision(
+        return Transition(
             draft.finished(self.log.sequence), self.log.events, list(draft.changed), draft.outputs
         )
 
@@ -467,15 +467,15 @@ def _re_entries(draft: Draft) -> list[Delivery]:
     return [replace(parked.activation.delivery, progress=parked.progress) for _, parked in ready]
 
 
-def _fire_available(routing: Routing, again: Sequence[Delivery]) -> None:
-    draft = routing.draft
-    live = {delivery.target for delivery in (*again, *routing.deliveries)}
+def _fire_available(context: RoutingContext, again: Sequence[Delivery]) -> None:
+    draft = context.draft
+    live = {delivery.target for delivery in (*again, *context.deliveries)}
     for progress in draft.maps.values():
-        edge = routing.graph.edges[progress.edge_index]
+        edge = context.graph.edges[progress.edge_index]
         if isinstance(edge, MapEdge):
             live |= {edge.body, edge.join}
     waiting = {parked.activation.executor_id for parked in draft.parked.values()}
-    joins.fire_available(routing, live, waiting)
+    joins.fire_available(context, live, waiting)
 
 
 def _activations(graph: Graph, deliveries: Sequence[Delivery], superstep: int) -> tuple[Activation, ...]:

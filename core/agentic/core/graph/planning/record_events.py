@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.definition.edges import FanInEdge, Graph
 from agentic.core.graph.errors import error_text, error_type
 from agentic.core.graph.model.events import EventKind
@@ -12,7 +12,7 @@ from agentic.core.graph.model.messages import Activation, ActivationResult, Exec
 from agentic.core.graph.model.progress import Asked, Progress, request_id
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.graph.model.state import Draft, EventLog, MapProgress
-from agentic.core.graph.planning.routed import Routing
+from agentic.core.graph.planning.routed import RoutingContext
 from agentic.core.types import ExecutorId
 
 
@@ -38,7 +38,7 @@ def _invoke(log: EventLog, activation: Activation, data: dict[str, object]) -> N
 
 def _invoked(activation: Activation) -> dict[str, object]:
     delivery = activation.delivery
-    data: dict[str, object] = {"sources": delivery.sources, "input": delivery.parcel}
+    data: dict[str, object] = {"sources": delivery.sources, "input": delivery.payload}
     if delivery.item is not None:
         data["item"] = [delivery.item.map_id, delivery.item.index]
     if delivery.feedback:
@@ -82,15 +82,15 @@ def failures(log: EventLog, activation: Activation, progress: Progress, *, is_ha
 def _completed(result: ActivationResult) -> dict[str, object]:
     data: dict[str, object] = {"sends": [_sent(sent) for sent in result.sends], "outputs": result.outputs}
     if result.writes:
-        data["writes"] = [[key, parcel] for key, parcel in result.writes]
+        data["writes"] = [[key, payload] for key, payload in result.writes]
     if result.local is not None:
         data["local"] = result.local
     return data
 
 
-def _sent(sent: Sent) -> Parcel | dict[str, object]:
+def _sent(sent: Sent) -> Payload | dict[str, object]:
     return (
-        {"message": sent.parcel} if sent.target is None else {"message": sent.parcel, "target": sent.target}
+        {"message": sent.payload} if sent.target is None else {"message": sent.payload, "target": sent.target}
     )
 
 
@@ -117,11 +117,11 @@ def _parked(log: EventLog, result: ActivationResult, attempt: int) -> None:
         )
 
 
-def answered(log: EventLog, asked: Asked, parcel: Parcel, answered_by: str) -> None:
+def answered(log: EventLog, asked: Asked, payload: Payload, answered_by: str) -> None:
     """A request has its answer."""
     log.add(
         EventKind.REQUEST_ANSWERED,
-        {"request": request_id(log.run_id, asked.name), "answer": parcel, "answered_by": answered_by},
+        {"request": request_id(log.run_id, asked.name), "answer": payload, "answered_by": answered_by},
     )
 
 
@@ -132,25 +132,25 @@ def expired(log: EventLog, asked: Asked) -> None:
     )
 
 
-def routing(log: EventLog, routing: Routing) -> None:
+def routing(log: EventLog, context: RoutingContext) -> None:
     """Edges took messages; some messages were lost, or replaced before any executor saw them."""
-    facts = routing.graph.edge_facts
-    for edge_index, count in routing.carried.items():
+    facts = context.graph.edge_facts
+    for edge_index, count in context.carried.items():
         data = facts[edge_index]
-        if edge_index in routing.chosen:
-            data = {**data, "chosen": {str(name): n for name, n in routing.chosen[edge_index].items()}}
+        if edge_index in context.chosen:
+            data = {**data, "chosen": {str(name): n for name, n in context.chosen[edge_index].items()}}
         log.add(EventKind.EDGE_ACTIVATED, data if count == 1 else {**data, "message_count": count})
-    for source, target, parcel in routing.superseded:
-        log.add(EventKind.MESSAGE_SUPERSEDED, {"target": target, "message": parcel}, executor_id=source)
-    lost(log, routing)
+    for source, target, payload in context.superseded:
+        log.add(EventKind.MESSAGE_SUPERSEDED, {"target": target, "message": payload}, executor_id=source)
+    lost(log, context)
 
 
-def lost(log: EventLog, routing: Routing) -> None:
+def lost(log: EventLog, context: RoutingContext) -> None:
     """No executor took some messages."""
-    for one in routing.lost:
+    for one in context.lost:
         log.add(
             EventKind.MESSAGE_UNDELIVERABLE,
-            {"type": type(one.parcel.value).__name__, "reason": one.reason, "message": one.parcel},
+            {"type": type(one.payload.value).__name__, "reason": one.reason, "message": one.payload},
             executor_id=one.source,
         )
 

@@ -13,22 +13,22 @@ from agentic.core.graph.definition.edges import Graph
 from agentic.core.graph.errors import UndeliverableMessageError, error_text, error_type
 from agentic.core.graph.model.messages import ActivationKey, ActivationResult
 from agentic.core.graph.model.progress import FailedAttempt
-from agentic.core.graph.planning.routed import Lost, Routing
+from agentic.core.graph.planning.routed import LostMessage, RoutingContext
 from agentic.core.types import ExecutorId
 
 
-def undeliverable(lost: Lost) -> UndeliverableMessageError:
+def undeliverable(lost: LostMessage) -> UndeliverableMessageError:
     """Return the error of a message that no executor took."""
-    return UndeliverableMessageError(lost.source, lost.parcel.value, lost.reason)
+    return UndeliverableMessageError(lost.source, lost.payload.value, lost.reason)
 
 
-def refuse_senders(routing: Routing, results: Sequence[ActivationResult]) -> None:
+def refuse_senders(context: RoutingContext, results: Sequence[ActivationResult]) -> None:
     """Note the senders of lost messages; for a list, the senders of its parts in this superstep."""
-    for lost in routing.lost:
+    for lost in context.lost:
         error = undeliverable(lost)
         keys = (r.activation.key for r in results if r.activation.executor_id in lost.sources)
         for key in keys if lost.sender is None else (lost.sender,):
-            routing.refused.setdefault(key, error)
+            context.refused.setdefault(key, error)
 
 
 def with_later(

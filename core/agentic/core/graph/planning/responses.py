@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agentic.core.graph.codec.codec import Codec
-from agentic.core.graph.codec.payload import storing
+from agentic.core.graph.codec.payload import make_storable_packer
 from agentic.core.graph.errors import RunEndedError, UnknownRequestError
 from agentic.core.graph.model.answers import coerced
 from agentic.core.graph.model.progress import request_id
@@ -39,5 +39,5 @@ class Responses:
             if asked is None:
                 raise UnknownRequestError(given_id, list(is_open))
             value = coerced(given_id, asked.response_type, codec.names, response)
-            answers[asked.name] = Answer(storing(codec)(value), self.answered_by)
+            answers[asked.name] = Answer(make_storable_packer(codec)(value), self.answered_by)
         return answers

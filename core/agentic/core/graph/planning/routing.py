@@ -24,11 +24,11 @@ from agentic.core.graph.errors import RetriesExhaustedError
 from agentic.core.graph.model.messages import NO_TRAIL, ActivationResult, Delivery, Input, Trail
 from agentic.core.graph.model.state import Draft
 from agentic.core.graph.planning import joins, maps
-from agentic.core.graph.planning.routed import Letter, Lost, Routing
+from agentic.core.graph.planning.routed import LostMessage, RoutedMessage, RoutingContext
 from agentic.core.types import ExecutorId
 
 
-def route(graph: Graph, draft: Draft, results: Sequence[ActivationResult]) -> Routing:
+def route(graph: Graph, draft: Draft, results: Sequence[ActivationResult]) -> RoutingContext:
     """Decide every delivery of the next superstep.
 
     Args:
@@ -37,21 +37,23 @@ def route(graph: Graph, draft: Draft, results: Sequence[ActivationResult]) -> Ro
         results: One per activation of the superstep that ends, in planner order; the only failures among
             them are failures that an edge takes or a map collects.
     """
-    routing = Routing(graph=graph, draft=draft)
+    context = RoutingContext(graph=graph, draft=draft)
     touched = maps.fold_items(draft, results)
-    by_edge: dict[int, list[Letter]] = {}
-    letters = _letters(graph, results)
-    for letter in letters:
-        for edge_index in (graph.failures_over if letter.is_failure else graph.messages_over)[letter.source]:
-            by_edge.setdefault(edge_index, []).append(letter)
+    by_edge: dict[int, list[RoutedMessage]] = {}
+    messages = _messages(graph, results)
+    for message in messages:
+        for edge_index in (graph.failures_over if message.is_failure else graph.messages_over)[
+            message.source
+        ]:
+            by_edge.setdefault(edge_index, []).append(message)
     for edge_index in (
         sorted(by_edge.keys() | touched) if len(by_edge) + len(touched) > 1 else by_edge or touched
     ):
-        _carry(routing, edge_index, by_edge.get(edge_index, []))
-    for letter in letters:
-        if not letter.copies and (lost := _why_lost(graph, letter)) is not None:
-            routing.lost.append(lost)
-    return routing
+        _carry(context, edge_index, by_edge.get(edge_index, []))
+    for message in messages:
+        if not message.copies and (lost := _why_lost(graph, message)) is not None:
+            context.lost.append(lost)
+    return context
 
 
 def takes_failure(graph: Graph, result: ActivationResult) -> bool:
@@ -60,34 +62,34 @@ def takes_failure(graph: Graph, result: ActivationResult) -> bool:
         for edge_index in graph.failures_over[result.activation.delivery.target]:
             edge = graph.edges[edge_index]
             if any(
-                graph.executors[end].accepts(sent.parcel.value) or isinstance(edge, FanInEdge)
-                for end in _chosen(edge, result.verdicts.get((edge_index, 0), True))
+                graph.executors[end].accepts(sent.payload.value) or isinstance(edge, FanInEdge)
+                for end in _chosen(edge, result.edge_decisions.get((edge_index, 0), True))
             ):
                 return True
     return False
 
 
-def _chosen(edge: Edge, verdict: bool | tuple[ExecutorId, ...]) -> Sequence[ExecutorId]:
-    if isinstance(verdict, tuple):
-        return verdict
-    return targets_of(edge) if verdict else ()
+def _chosen(edge: Edge, decision: bool | tuple[ExecutorId, ...]) -> Sequence[ExecutorId]:
+    if isinstance(decision, tuple):
+        return decision
+    return targets_of(edge) if decision else ()
 
 
-def _letters(graph: Graph, results: Sequence[ActivationResult]) -> list[Letter]:
-    letters: list[Letter] = []
+def _messages(graph: Graph, results: Sequence[ActivationResult]) -> list[RoutedMessage]:
+    messages: list[RoutedMessage] = []
     for result in results:
         source = result.activation.delivery.target
         if result.sends and source not in graph.bodies:
             trail = _trail_after(graph, result) if graph.retry_targets else NO_TRAIL
             is_failure = result.error is not None
-            letters += [
-                Letter(
-                    source, sent.parcel, sent.target, position, result.verdicts, trail, is_failure,
+            messages += [
+                RoutedMessage(
+                    source, sent.payload, sent.target, position, result.edge_decisions, trail, is_failure,
                     result.activation,
                 )
                 for position, sent in enumerate(result.sends)
             ]  # fmt: skip
-    return letters
+    return messages
 
 
 def _trail_after(graph: Graph, result: ActivationResult) -> Trail:
@@ -95,109 +97,113 @@ def _trail_after(graph: Graph, result: ActivationResult) -> Trail:
     delivery = result.activation.delivery
     if delivery.target not in graph.retry_targets or delivery.feedback:
         return delivery.trail
-    return {**delivery.trail, delivery.target: Input(delivery.parcel, delivery.sources)}
+    return {**delivery.trail, delivery.target: Input(delivery.payload, delivery.sources)}
 
 
-def _carry(routing: Routing, edge_index: int, letters: Sequence[Letter]) -> None:
-    """Take ``letters`` over one edge."""
-    edge = routing.graph.edges[edge_index]
-    before = routing.copy_count
+def _carry(context: RoutingContext, edge_index: int, messages: Sequence[RoutedMessage]) -> None:
+    """Take ``messages`` over one edge."""
+    edge = context.graph.edges[edge_index]
+    before = context.copy_count
     match edge:
         case DirectEdge():
-            for letter in letters:
-                _over_direct(routing, edge_index, edge, letter)
+            for message in messages:
+                _over_direct(context, edge_index, edge, message)
         case SwitchEdge() | FanOutEdge():
-            for letter in letters:
-                _over_several(routing, edge_index, edge, letter)
+            for message in messages:
+                _over_several(context, edge_index, edge, message)
         case FanInEdge():
-            joins.gather(routing, edge_index, edge, letters)
+            joins.gather(context, edge_index, edge, messages)
         case MapEdge():
-            maps.take_over(routing, edge_index, edge, letters)
+            maps.take_over(context, edge_index, edge, messages)
         case RetryEdge():
-            for letter in letters:
-                _over_retry(routing, edge_index, edge, letter)
+            for message in messages:
+                _over_retry(context, edge_index, edge, message)
         case _:
             assert_never(edge)
-    if routing.copy_count > before:
-        routing.carried[edge_index] = routing.copy_count - before
+    if context.copy_count > before:
+        context.carried[edge_index] = context.copy_count - before
 
 
-def _over_direct(routing: Routing, edge_index: int, edge: DirectEdge, letter: Letter) -> None:
-    if not letter.aims_at(edge.target):
+def _over_direct(context: RoutingContext, edge_index: int, edge: DirectEdge, message: RoutedMessage) -> None:
+    if not message.aims_at(edge.target):
         return
     if edge.condition is None:
-        routing.deliver(letter, edge.target)
+        context.deliver(message, edge.target)
         return
-    verdict = letter.verdicts.get((edge_index, letter.position))
-    if verdict is None:
-        routing.pass_by(letter, (edge.target,))
-    elif verdict:
-        routing.deliver(letter, edge.target)
+    decision = message.edge_decisions.get((edge_index, message.position))
+    if decision is None:
+        context.pass_by(message, (edge.target,))
+    elif decision:
+        context.deliver(message, edge.target)
     else:
-        letter.held_back = True
+        message.is_held_back = True
 
 
-def _over_several(routing: Routing, edge_index: int, edge: SwitchEdge | FanOutEdge, letter: Letter) -> None:
-    verdict = letter.verdicts.get((edge_index, letter.position))
-    if verdict is None and edge_index in routing.graph.judging:
-        routing.pass_by(letter, targets_of(edge))
+def _over_several(
+    context: RoutingContext, edge_index: int, edge: SwitchEdge | FanOutEdge, message: RoutedMessage
+) -> None:
+    decision = message.edge_decisions.get((edge_index, message.position))
+    if decision is None and edge_index in context.graph.conditional_edges:
+        context.pass_by(message, targets_of(edge))
         return
-    chosen = verdict if isinstance(verdict, tuple) else targets_of(edge)
-    if letter.aim is None or letter.aim in targets_of(edge):
-        letter.held_back = letter.held_back or not any(map(letter.aims_at, chosen))
+    chosen = decision if isinstance(decision, tuple) else targets_of(edge)
+    if message.aim is None or message.aim in targets_of(edge):
+        message.is_held_back = message.is_held_back or not any(map(message.aims_at, chosen))
     for target in chosen:
-        if routing.deliver(letter, target) and verdict is not None:
-            routing.choose(edge_index, target)
+        if context.deliver(message, target) and decision is not None:
+            context.choose(edge_index, target)
 
 
-def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Letter) -> None:
+def _over_retry(context: RoutingContext, edge_index: int, edge: RetryEdge, message: RoutedMessage) -> None:
     """Deliver a worker's input again, or report that no pass is left."""
-    if not letter.aims_at(edge.target):
+    if not message.aims_at(edge.target):
         return
-    verdict = letter.verdicts.get((edge_index, letter.position))
-    if not verdict:
-        if verdict is None:
-            routing.pass_by(letter, targets_of(edge))
+    decision = message.edge_decisions.get((edge_index, message.position))
+    if not decision:
+        if decision is None:
+            context.pass_by(message, targets_of(edge))
         else:
-            letter.held_back = True
+            message.is_held_back = True
         return
-    last = letter.trail.get(edge.target)
+    last = message.trail.get(edge.target)
     if last is None:
-        letter.refuse(f"no input of {edge.target!r} that led to it can be delivered again")
+        message.refuse(f"no input of {edge.target!r} that led to it can be delivered again")
     elif last.passes.get(edge_index, 0) < edge.max_passes:
-        if edge.payload == "input" or routing.is_taken(letter, edge.target):
-            _deliver_again(routing, edge_index, edge, letter, last)
+        if edge.payload == "input" or context.is_taken(message, edge.target):
+            _deliver_again(context, edge_index, edge, message, last)
     elif edge.exhausted is not None:
-        if routing.pass_on(letter, edge.exhausted):
-            routing.choose(edge_index, edge.exhausted)
+        if context.deliver_to(message, edge.exhausted):
+            context.choose(edge_index, edge.exhausted)
     else:
-        letter.held_back = True
-        error = RetriesExhaustedError(edge.source, edge.target, edge.max_passes, letter.parcel.value)
-        routing.error = routing.error or error
-        routing.refused.setdefault(letter.sender.key, error)
+        message.is_held_back = True
+        error = RetriesExhaustedError(edge.source, edge.target, edge.max_passes, message.payload.value)
+        context.error = context.error or error
+        context.refused.setdefault(message.sender.key, error)
 
 
-def _deliver_again(routing: Routing, edge_index: int, edge: RetryEdge, letter: Letter, last: Input) -> None:
-    feedback = (*last.feedback, routing.hand_out(letter))
+def _deliver_again(
+    context: RoutingContext, edge_index: int, edge: RetryEdge, message: RoutedMessage, last: Input
+) -> None:
+    feedback = (*last.feedback, context.copy_for_receiver(message))
     passes = {**last.passes, edge_index: last.passes.get(edge_index, 0) + 1}
-    again = last.parcel if edge.payload == "input" else routing.hand_out(letter)
-    routing.choose(edge_index, edge.target)
-    routing.deliveries.append(
+    again = last.payload if edge.payload == "input" else context.copy_for_receiver(message)
+    context.choose(edge_index, edge.target)
+    context.deliveries.append(
         Delivery(
             edge.target,
-            last.sources if edge.payload == "input" else (letter.source,),
-            again.again(),
-            trail={**letter.trail, edge.target: Input(last.parcel, last.sources, passes, feedback)},
+            last.sources if edge.payload == "input" else (message.source,),
+            again.for_next_receiver(),
+            trail={**message.trail, edge.target: Input(last.payload, last.sources, passes, feedback)},
             feedback=feedback,
         )
     )
 
 
-def _why_lost(graph: Graph, letter: Letter) -> Lost | None:
-    if letter.copies or letter.is_failure or (letter.held_back and not letter.reasons):
+def _why_lost(graph: Graph, message: RoutedMessage) -> LostMessage | None:
+    if message.copies or message.is_failure or (message.is_held_back and not message.reasons):
         return None
-    reasons = letter.reasons or letter.passed_by or (_no_way(graph, letter),)
-    return Lost(letter.source, letter.parcel, ", ".join(reasons), letter.sender.key)
+    reasons = message.reasons or message.passed_by or (_no_way(graph, message),)
+    return LostMessage(message.source, message.payload, ", ".join(reasons), message.sender.key)
 
 
 def _addressable(edge: Edge) -> Sequence[ExecutorId]:
@@ -205,9 +211,9 @@ def _addressable(edge: Edge) -> Sequence[ExecutorId]:
     return (edge.target,) if isinstance(edge, RetryEdge) else targets_of(edge)
 
 
-def _no_way(graph: Graph, letter: Letter) -> str:
-    edges = [graph.edges[index] for index in graph.messages_over[letter.source]]
+def _no_way(graph: Graph, message: RoutedMessage) -> str:
+    edges = [graph.edges[index] for index in graph.messages_over[message.source]]
     ends = sorted({end for edge in edges for end in _addressable(edge)})
     if not ends:
-        return f"{letter.source!r} has no out-edge"
-    return f"{letter.aim!r} is not a target of an edge of {letter.source!r} (targets: {', '.join(ends)})"
+        return f"{message.source!r} has no out-edge"
+    return f"{message.aim!r} is not a target of an edge of {message.source!r} (targets: {', '.join(ends)})"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentic.core.graph.definition.edges import Graph
-from agentic.core.graph.definition.run_services import Seen
+from agentic.core.graph.definition.run_services import StateView
 from agentic.core.graph.errors import StateConflictError
 from agentic.core.graph.model.interrupts import stopped_by
 from agentic.core.graph.model.messages import ActivationKey, ActivationResult
@@ -81,21 +81,21 @@ def _claim(
 
 
 def _merge(graph: Graph, draft: Draft, result: ActivationResult) -> None:
-    for key, parcel in result.writes:
-        draft.put("shared", key, reduced(graph.reducers, draft.shared.get(key), key, parcel))
+    for key, payload in result.writes:
+        draft.put("shared", key, reduced(graph.reducers, draft.shared.get(key), key, payload))
     if result.local is not None:
         draft.put("local", result.activation.executor_id, result.local)
 
 
-def seen_after(graph: Graph, seen: Seen, result: ActivationResult) -> Seen:
+def view_after(graph: Graph, view: StateView, result: ActivationResult) -> StateView:
     """Return the view of the next shard of the same executor."""
-    shared = seen.shared
+    shared = view.shared
     if result.writes:
         changed = dict(shared)
-        for key, parcel in result.writes:
-            changed[key] = reduced(graph.reducers, changed.get(key), key, parcel)
+        for key, payload in result.writes:
+            changed[key] = reduced(graph.reducers, changed.get(key), key, payload)
         shared = changed
-    return Seen(shared, seen.local if result.local is None else result.local)
+    return StateView(shared, view.local if result.local is None else result.local)
 
 
 def _name(writer: ActivationKey) -> str:

@@ -11,18 +11,18 @@ from dataclasses import replace
 from agentic.core.errors import text_of
 from agentic.core.graph.definition.context import ParkedSignal, Try, WorkflowContext
 from agentic.core.graph.definition.edges import Graph, carries_failures
-from agentic.core.graph.definition.run_services import RunLink, Seen
+from agentic.core.graph.definition.run_services import RunServices, StateView
 from agentic.core.graph.errors import ExecutorTimeoutError, error_text, error_type
 from agentic.core.graph.model.events import WorkflowEvent
 from agentic.core.graph.model.interrupts import stopped_by
-from agentic.core.graph.model.messages import NO_VERDICTS, Activation, ActivationResult, Sent, Several
+from agentic.core.graph.model.messages import NO_DECISIONS, Activation, ActivationResult, Sent, Several
 from agentic.core.graph.model.policies import WorkflowConfig, delay_before_retry
 from agentic.core.graph.model.progress import FailedAttempt, Progress, without_open
 from agentic.core.graph.model.state import joined
-from agentic.core.graph.planning.conditions import judge
+from agentic.core.graph.planning.conditions import evaluate_conditions
 from agentic.core.graph.planning.record_events import failure_of
 from agentic.core.graph.running.cancels import CancelWatch
-from agentic.core.graph.running.tasks import in_own_context
+from agentic.core.graph.running.tasks import isolate_contextvars
 
 Context = WorkflowContext[object, object]
 
@@ -41,43 +41,54 @@ class Attempts:
     Args:
         activation: The message and its executor.
         graph: Of its run.
-        link: To its run.
+        services: To its run.
         config: Of the run.
-        seen: Its view of the run's state.
+        view: Its view of the run's state.
 
     Attributes:
         progress: The progress that outlives the tries so far, even cancelled ones.
         sub_events: Durable events of the sub-workflows in them.
-        unjudged: Its result, set as soon as the conditions are evaluated on it.
+        unevaluated: Its result, set as soon as the conditions are evaluated on it.
     """
 
     __slots__ = (
-        "_activation", "_executor", "_graph", "_keeps_input", "_link", "_policy", "_seen", "_started",
-        "_timeout_s", "_watch", "progress", "sub_events", "unjudged",
+        "_activation",
+        "_executor",
+        "_graph",
+        "_keeps_input",
+        "_policy",
+        "_services",
+        "_started",
+        "_timeout_s",
+        "_view",
+        "_watch",
+        "progress",
+        "sub_events",
+        "unevaluated",
     )  # fmt: skip
 
     def __init__(
         self,
         activation: Activation,
         graph: Graph,
-        link: RunLink,
+        services: RunServices,
         config: WorkflowConfig,
-        seen: Seen,
+        view: StateView,
     ) -> None:
         executor = graph.executors[activation.delivery.target]
         self._activation = activation
         self._executor = executor
         self._graph = graph
-        self._link = link
-        self._seen = seen
+        self._services = services
+        self._view = view
         self._policy = executor.retry or config.retry
         self._timeout_s = executor.timeout_s or config.timeout_s
         self.progress = activation.delivery.progress
         self.sub_events: tuple[WorkflowEvent, ...] = ()
-        self.unjudged: ActivationResult | None = None
+        self.unevaluated: ActivationResult | None = None
         # A handler may change its message; the next try must not see that.
         self._keeps_input = (
-            self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in graph.retry_targets
+            self._policy.max_attempts > 1 or services.keeps_inputs or executor.id in graph.retry_targets
         )
         self._started = time.perf_counter()
         self._watch: CancelWatch
@@ -106,7 +117,7 @@ class Attempts:
         outcome = await self._try()
         if isinstance(outcome, ActivationResult):
             return outcome
-        if self._link.is_passing is not None and self._link.is_passing(outcome):
+        if self._services.is_passing is not None and self._services.is_passing(outcome):
             raise PassingSignal(outcome)
         return await self.fail(outcome, time.perf_counter() - begun)
 
@@ -124,13 +135,13 @@ class Attempts:
 
     async def _try(self) -> ActivationResult | Exception:
         """Enter the handler once; return the result, or the error."""
-        link, timeout_s = self._link, self._timeout_s
-        timeout_at = None if timeout_s is None else link.clock() + timeout_s
+        services, timeout_s = self._services, self._timeout_s
+        timeout_at = None if timeout_s is None else services.clock() + timeout_s
         context: Context = WorkflowContext(
             self._activation,
             self._executor,
-            link,
-            self._seen,
+            services,
+            self._view,
             Try(self.progress, timeout_at, self._keeps_input),
         )
         outcome: ActivationResult | Exception
@@ -158,21 +169,21 @@ class Attempts:
             if isinstance(outcome, ActivationResult):
                 outcome = stopped_by(self._executor.id, asyncio.CancelledError())
         if isinstance(outcome, ActivationResult):
-            if outcome.sends and self._executor.id in self._graph.judged:
-                self.unjudged = outcome
-                return await judged(outcome, self._graph)
+            if outcome.sends and self._executor.id in self._graph.conditional_sources:
+                self.unevaluated = outcome
+                return await with_edge_decisions(outcome, self._graph)
             return outcome
         self.progress = without_open(context._kept())
         return outcome
 
     def _message(self) -> object:
-        parcel = self._activation.delivery.parcel
-        return parcel.fresh() if self._keeps_input else parcel.value
+        payload = self._activation.delivery.payload
+        return payload.copy_value() if self._keeps_input else payload.value
 
     async def _enter(self, message: object, context: Context) -> object:
         """Run the executor on the message; nothing of it still runs afterwards."""
         try:
-            return await in_own_context(self._executor.handle(message, context))
+            return await isolate_contextvars(self._executor.handle(message, context))
         finally:
             if (under_way := context._close()) is not None:
                 await under_way.end(at_once=self._watch.is_cancelled())
@@ -193,13 +204,13 @@ class Attempts:
     def _take(self, context: Context, returned: object) -> None:
         """Send or yield the return value of the handler."""
         values = returned if isinstance(returned, Several) else (returned,)
-        link, executor = self._link, self._executor
+        services, executor = self._services, self._executor
         sends = executor.id in self._graph.sending
         for value in values:
             if sends:
-                context._sends.append(Sent(link.pack(value)))
+                context._sends.append(Sent(services.pack(value)))
             else:
-                context._yield(link.pack(value))
+                context._yield(services.pack(value))
 
     def _result(self, context: Context, returned: object = None) -> ActivationResult:
         """Return the result of a try whose handler has ended: it waits for answers, or is done."""
@@ -214,19 +225,19 @@ class Attempts:
             return ActivationResult(
                 self._activation, parked=True, progress=context._kept(), duration_s=took, sub_events=told
             )
-        if context._once and self._link.keep_once is None:  # a ledger has it already
+        if context._once and self._services.keep_once is None:  # a ledger has it already
             self.progress = replace(self.progress, origin=self._activation.origin, once=context._once)
         # By position, because it is half the work of a call with names, in each superstep.
         return ActivationResult(
             self._activation, tuple(context._sends), tuple(context._outputs), tuple(context._writes),
-            context._changed_local, NO_VERDICTS, None, None, False, self.progress, took, told, True,
+            context._changed_local, NO_DECISIONS, None, None, False, self.progress, took, told, True,
             tuple(context._commits) if context._commits else (),
         )  # fmt: skip
 
     def _noted(self, error: Exception, context: Context) -> Exception:
         """Return an error with a note that names the executor; a sub-workflow's error has its own note."""
         if error is not context._sub_error:
-            note = f"in executor {joined(self._link.path, self._executor.id)!r}"
+            note = f"in executor {joined(self._services.path, self._executor.id)!r}"
             with suppress(Exception):  # foreign code may have broken the notes
                 if note not in getattr(error, "__notes__", ()):
                     error.add_note(note)
@@ -274,17 +285,17 @@ class Attempts:
         if not any(carries_failures(graph.edges[index]) for index in graph.leaving[executor_id]):
             return failed
         record = failure_of(executor_id, error, len(self.progress.failures))
-        self.unjudged = replace(failed, sends=(Sent(self._link.pack(record)),))
-        return await judged(self.unjudged, graph)
+        self.unevaluated = replace(failed, sends=(Sent(self._services.pack(record)),))
+        return await with_edge_decisions(self.unevaluated, graph)
 
 
-async def judged(result: ActivationResult, graph: Graph) -> ActivationResult:
-    """Return the result with the verdicts on its messages, or with the error of a condition."""
+async def with_edge_decisions(result: ActivationResult, graph: Graph) -> ActivationResult:
+    """Return the result with the decisions on its messages, or with the error of a condition."""
     source = result.activation.delivery.target
     watch = CancelWatch()
     try:
-        asked = judge(graph, source, result.sends, is_failure=result.error is not None)
-        verdicts = await in_own_context(asked)
+        asked = evaluate_conditions(graph, source, result.sends, is_failure=result.error is not None)
+        decisions = await isolate_contextvars(asked)
     except GeneratorExit:
         raise
     except BaseException as exc:
@@ -293,14 +304,14 @@ async def judged(result: ActivationResult, graph: Graph) -> ActivationResult:
         if watch.cancelled_itself():
             await watch.take_back()
         error = exc if isinstance(exc, Exception) else stopped_by(source, exc)
-        return replace(result, routing_error=error, is_judged=True)
+        return replace(result, routing_error=error, is_evaluated=True)
     if watch.is_cancelled():
         raise asyncio.CancelledError
     if watch.cancelled_itself():
         await watch.take_back()
         error = stopped_by(source, asyncio.CancelledError())
-        return replace(result, routing_error=error, is_judged=True)
-    return replace(result, verdicts=verdicts, routing_error=None, is_judged=True)
+        return replace(result, routing_error=error, is_evaluated=True)
+    return replace(result, edge_decisions=decisions, routing_error=None, is_evaluated=True)
 
 
 def _tries_so_far(progress: Progress) -> int:

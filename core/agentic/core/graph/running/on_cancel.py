@@ -10,13 +10,13 @@ from agentic.core.errors import line_of
 from agentic.core.graph.definition.context import Try, WorkflowContext
 from agentic.core.graph.definition.edges import Graph
 from agentic.core.graph.definition.executor import Executor
-from agentic.core.graph.definition.run_services import RunLink, Seen
+from agentic.core.graph.definition.run_services import RunServices, StateView
 from agentic.core.graph.model.interrupts import is_interrupt
 from agentic.core.graph.model.messages import Activation
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.graph.model.state import Draft, RunState
 from agentic.core.graph.planning.routing import route
-from agentic.core.graph.running.tasks import in_own_context
+from agentic.core.graph.running.tasks import isolate_contextvars
 from agentic.core.types import JSONValue
 
 ABANDON_S = 12.0
@@ -35,7 +35,7 @@ def abandoned(graph: Graph, state: RunState) -> Sequence[Activation]:
     is_broken_off = state.status in {RunStatus.FAILED, RunStatus.CANCELLED}
     if not is_broken_off or not any(node.abandons for node in graph.executors.values()):
         return ()
-    done = [result for result in state.kept.values() if result.is_judged and result.routing_error is None]
+    done = [result for result in state.kept.values() if result.is_evaluated and result.routing_error is None]
     finished = {result.activation.key for result in done}
     under_way = [activation for activation in state.activations if activation.key not in finished]
     parked = [
@@ -50,26 +50,26 @@ def abandoned(graph: Graph, state: RunState) -> Sequence[Activation]:
     return [activation for activation in found if graph.executors[activation.executor_id].abandons]
 
 
-async def abandon(calls: Sequence[Activation], graph: Graph, link: RunLink, state: RunState) -> None:
+async def abandon(calls: Sequence[Activation], graph: Graph, services: RunServices, state: RunState) -> None:
     """Have executors cancel their external work; errors of that are reported, and change nothing.
 
     Args:
         calls: The activations that they did not finish.
         graph: Of their run.
-        link: To their run.
+        services: To their run.
         state: Its current state.
     """
     async with asyncio.TaskGroup() as group:
         for call in calls:
-            seen = Seen(state.shared, state.local.get(call.executor_id, _NO_LOCAL))
-            group.create_task(_abandon(call, graph.executors[call.executor_id], link, seen))
+            view = StateView(state.shared, state.local.get(call.executor_id, _NO_LOCAL))
+            group.create_task(_abandon(call, graph.executors[call.executor_id], services, view))
 
 
-async def _abandon(call: Activation, node: Executor, link: RunLink, seen: Seen) -> None:
-    ctx = WorkflowContext[object, object](call, node, link, seen, Try(call.delivery.progress))
+async def _abandon(call: Activation, node: Executor, services: RunServices, view: StateView) -> None:
+    ctx = WorkflowContext[object, object](call, node, services, view, Try(call.delivery.progress))
     try:
         async with asyncio.timeout(ABANDON_S):
-            await in_own_context(node.abandon(call.delivery.parcel.fresh(), ctx))
+            await isolate_contextvars(node.abandon(call.delivery.payload.copy_value(), ctx))
     except (asyncio.CancelledError, GeneratorExit):
         raise
     except BaseException as exc:

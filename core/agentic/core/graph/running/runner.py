@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from agentic.core.errors import text_of
-from agentic.core.graph.checkpoints.writer import StoredSnapshots
+from agentic.core.graph.checkpoints.writer import CheckpointWriter
 from agentic.core.graph.codec.annotations import type_name
-from agentic.core.graph.codec.payload import Packer, Parcel, pack
-from agentic.core.graph.definition.run_services import BaseWorkflow, RunLink, Seen, SubCall
+from agentic.core.graph.codec.payload import Payload, PayloadPacker, pack
+from agentic.core.graph.definition.run_services import BaseWorkflow, RunServices, StateView, SubCall
 from agentic.core.graph.definition.workflow import WorkflowDefinition, definition_of
 from agentic.core.graph.errors import (
     CheckpointConflictError,
@@ -29,8 +29,8 @@ from agentic.core.graph.model.result import RunResult, RunStatus
 from agentic.core.graph.model.state import RunState, state_of
 from agentic.core.graph.planning.planner import (
     Answer,
-    Decision,
-    Ending,
+    EarlyEnd,
+    Transition,
     break_off,
     commit,
     due,
@@ -39,11 +39,11 @@ from agentic.core.graph.planning.planner import (
     settle,
     start,
 )
-from agentic.core.graph.planning.shared_state import seen_after
-from agentic.core.graph.running.attempts import Attempts, judged
+from agentic.core.graph.planning.shared_state import view_after
+from agentic.core.graph.running.attempts import Attempts, with_edge_decisions
 from agentic.core.graph.running.cancels import CancelWatch
 from agentic.core.graph.running.on_cancel import abandon, abandoned
-from agentic.core.graph.running.tasks import side_by_side
+from agentic.core.graph.running.tasks import gather_bounded
 from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
@@ -62,8 +62,8 @@ class Setup:
     Attributes:
         config: Its limits.
         listener: Gets every event at once, durable and live, also from sub-workflows.
-        snapshots: Keep the run's checkpoints, if it is stored.
-        packer: Makes parcels of sent values.
+        tracker: Keep the run's checkpoints, if it is stored.
+        packer: Makes payloads of sent values.
         keeps_inputs: Whether messages are kept unchanged, because the run may be tried again.
         is_stored: Whether it is stored, by itself or as part of another run.
         deadline: The deadline of the activation around it, in seconds since the epoch.
@@ -71,8 +71,8 @@ class Setup:
 
     config: WorkflowConfig
     listener: Listener | None = None
-    snapshots: StoredSnapshots | None = None
-    packer: Packer = pack
+    tracker: CheckpointWriter | None = None
+    packer: PayloadPacker = pack
     keeps_inputs: bool = False
     is_stored: bool = False
     deadline: float | None = None
@@ -89,13 +89,13 @@ class Runner:
     """
 
     def __init__(
-        self, workflow: WorkflowDefinition, state: RunState, setup: Setup, *, outputs: Sequence[Parcel] = ()
+        self, workflow: WorkflowDefinition, state: RunState, setup: Setup, *, outputs: Sequence[Payload] = ()
     ) -> None:
         self._workflow = workflow
         self._graph = graph = workflow.graph
         self._config = setup.config
         self._listener = setup.listener
-        self._snapshots = setup.snapshots
+        self._tracker = setup.tracker
         self._clock = time.time
         self._events: list[WorkflowEvent] = []
         self._outputs = list(outputs)
@@ -105,7 +105,7 @@ class Runner:
         self._untold: list[WorkflowEvent] = []
         self._live_count = 0
         self._started = time.perf_counter()
-        self._link = RunLink(
+        self._services = RunServices(
             reducers=graph.reducers,
             run_id=state.run_id,
             path=state.path,
@@ -144,7 +144,7 @@ class Runner:
                 raise MessageTypeError(name, message, [type_name(kind) for kind in node.input_types])
         facts = {"workflow": self._workflow.id, "version": self._workflow.version}
         now = self._clock()
-        self._take(start(self._graph, self._config, self._state, now, self._link.pack(message), facts))
+        self._take(start(self._graph, self._config, self._state, now, self._services.pack(message), facts))
 
     def take_up(self, answers: Mapping[str, Answer | None], facts: Mapping[str, object]) -> None:
         """Resume a run that was interrupted, failed, cancelled, or waits.
@@ -177,7 +177,7 @@ class Runner:
                 await self._superstep()
                 if self._is_over:
                     await self._abandon()
-                if self._snapshots is not None:
+                if self._tracker is not None:
                     await self._save()
                 if watch.is_cancelled():
                     raise asyncio.CancelledError
@@ -203,7 +203,7 @@ class Runner:
         return RunResult(
             run_id=state.run_id,
             status=state.status,
-            outputs=tuple(parcel.value for parcel in self._outputs),
+            outputs=tuple(payload.value for payload in self._outputs),
             superstep_count=state.superstep,
             duration_s=time.perf_counter() - self._started,
             events=tuple(self._events),
@@ -220,27 +220,27 @@ class Runner:
         return InfoRequest(
             id=request_id(self._state.run_id, asked.name),
             path=asked.path,
-            data=asked.question.fresh(),
+            data=asked.question.copy_value(),
             response_type=asked.response_type,
             raised_at=asked.raised_at,
             deadline=asked.deadline,
         )
 
-    def _take(self, decision: Decision, results: Sequence[ActivationResult] = ()) -> None:
+    def _take(self, transition: Transition, results: Sequence[ActivationResult] = ()) -> None:
         """Apply a decision to the run: record and report its events, note its changes."""
         for result in results:
             if result.sub_events:
                 # Already reported when they happened; here they take their place in the record.
                 self._events.extend(result.sub_events)
-        self._state = decision.state
-        self._events.extend(decision.events)
-        self._outputs.extend(decision.outputs)
-        if self._snapshots is not None:
-            self._snapshots.note(decision)
+        self._state = transition.state
+        self._events.extend(transition.events)
+        self._outputs.extend(transition.outputs)
+        if self._tracker is not None:
+            self._tracker.note(transition)
             if self._listener is not None:
-                self._untold.extend(decision.events)  # unsaved events did not happen yet
+                self._untold.extend(transition.events)  # unsaved events did not happen yet
         elif self._listener is not None:
-            for event in decision.events:
+            for event in transition.events:
                 self._listener(event)
 
     def _tell_saved(self) -> None:
@@ -284,8 +284,8 @@ class Runner:
     async def _rejudge(self) -> None:
         """Evaluate the conditions again that had failed or not answered when the superstep was broken off."""
         for key, kept in self._state.kept.items():
-            if kept.routing_error is not None or not kept.is_judged:
-                again = await judged(kept, self._graph)
+            if kept.routing_error is not None or not kept.is_evaluated:
+                again = await with_edge_decisions(kept, self._graph)
                 self._state = replace(self._state, kept={**self._state.kept, key: again})
 
     async def _within_deadline(self, activations: Sequence[Activation], deadline: float) -> None:
@@ -306,17 +306,17 @@ class Runner:
 
     def _break_off(self, error: Exception | None) -> None:
         for key, running in self._running.items():
-            if key not in self._finished and running.unjudged is not None:
-                self._finished[key] = replace(running.unjudged, is_judged=False)
+            if key not in self._finished and running.unevaluated is not None:
+                self._finished[key] = replace(running.unevaluated, is_evaluated=False)
         results = self._results(due(self._state))
         unfinished = {key: one for key, one in self._running.items() if key not in self._finished}
         for running in unfinished.values():
             self._events.extend(running.sub_events)
         tried = {key: running.progress for key, running in unfinished.items()}
-        decision = break_off(
-            self._graph, self._config, self._state, results, self._clock(), Ending(error, tried)
+        transition = break_off(
+            self._graph, self._config, self._state, results, self._clock(), EarlyEnd(error, tried)
         )
-        self._take(decision, results)
+        self._take(transition, results)
         self._finished = {}
         self._running = {}
 
@@ -327,7 +327,7 @@ class Runner:
             await self._activate(activation, self._seen_by(activation.delivery.target))
             return
         try:
-            await side_by_side(self._lanes(), self._config.max_parallel)
+            await gather_bounded(self._lanes(), self._config.max_parallel)
         except* _StoppedError as stopped:
             raise stopped.exceptions[0] from None
 
@@ -342,23 +342,23 @@ class Runner:
 
     async def _lane(self, executor_id: ExecutorId, queue: Iterator[Activation]) -> None:
         """Run a queue, one activation after the other; in a single lane, each sees the earlier writes."""
-        seen = self._seen_by(executor_id)
+        view = self._seen_by(executor_id)
         is_alone = self._graph.lanes[executor_id] == 1
         for activation in queue:
             result = self._state.kept.get(activation.key) if self._state.kept else None
             if result is None:
-                result = await self._activate(activation, seen)
+                result = await self._activate(activation, view)
             if is_alone and not is_handled(self._graph, self._state, result):
                 return  # the next one would not see the writes of this one
             if is_alone and (result.writes or result.local is not None):
-                seen = seen_after(self._graph, seen, result)
+                view = view_after(self._graph, view, result)
 
-    def _seen_by(self, executor_id: ExecutorId) -> Seen:
-        return Seen(self._state.shared, self._state.local.get(executor_id, _NO_LOCAL))
+    def _seen_by(self, executor_id: ExecutorId) -> StateView:
+        return StateView(self._state.shared, self._state.local.get(executor_id, _NO_LOCAL))
 
-    async def _activate(self, activation: Activation, seen: Seen) -> ActivationResult:
+    async def _activate(self, activation: Activation, view: StateView) -> ActivationResult:
         key = activation.key
-        attempts = self._running[key] = Attempts(activation, self._graph, self._link, self._config, seen)
+        attempts = self._running[key] = Attempts(activation, self._graph, self._services, self._config, view)
         result = self._finished[key] = await attempts.run()
         if (
             result.error is not None
@@ -375,15 +375,15 @@ class Runner:
     async def _abandon(self) -> None:
         """Have executors cancel their external work, if the run ends before they are done."""
         if calls := abandoned(self._graph, self._state):
-            await abandon(calls, self._graph, self._link, self._state)
+            await abandon(calls, self._graph, self._services, self._state)
 
     async def _save(self) -> None:
         """Save a checkpoint, if the run is stored and has changed since the last one."""
-        snapshots = self._snapshots
-        if snapshots is None or not snapshots.is_dirty:
+        tracker = self._tracker
+        if tracker is None or not tracker.is_dirty:
             return
         try:
-            saved = await snapshots.save(self._state, self._clock())
+            saved = await tracker.save(self._state, self._clock())
         except CheckpointConflictError as exc:
             # Another process continues the run: later events here are not part of it.
             self._untold.clear()
@@ -427,7 +427,7 @@ class Runner:
     def _run_sub(
         self, workflow: BaseWorkflow, message: object, call: SubCall
     ) -> Awaitable[tuple[RunResult, SubRun]]:
-        return run_within(definition_of(workflow), message, call, self._link)
+        return run_within(definition_of(workflow), message, call, self._services)
 
 
 class _StoppedError(Exception):
@@ -439,7 +439,7 @@ class _StoppedError(Exception):
 
 
 async def run_within(
-    workflow: WorkflowDefinition, message: object, call: SubCall, link: RunLink
+    workflow: WorkflowDefinition, message: object, call: SubCall, services: RunServices
 ) -> tuple[RunResult, SubRun]:
     """Run a sub-workflow within an activation, or resume it.
 
@@ -447,20 +447,20 @@ async def run_within(
         workflow: The sub-workflow.
         message: Its input.
         call: Of the activation.
-        link: To the activation's run.
+        services: To the activation's run.
     """
     before = call.before
     setup = Setup(
         workflow.config,
-        link.tell,
-        packer=link.pack if call.is_kept else pack,
+        services.tell,
+        packer=services.pack if call.is_kept else pack,
         keeps_inputs=call.keeps_inputs,
-        is_stored=link.is_stored and call.is_kept,
+        is_stored=services.is_stored and call.is_kept,
         deadline=call.deadline,
     )
     state = (
         replace(
-            new_state(call.run_id, call.path, link.clock(), workflow.config),
+            new_state(call.run_id, call.path, services.clock(), workflow.config),
             previous_errors=call.previous_errors,
         )
         if before is None

@@ -14,7 +14,7 @@ from agentic.core.errors import text_of
 from agentic.core.graph.running.cancels import OwnGroup, count_of_others, note_cancellation, note_own
 
 
-async def side_by_side(jobs: Iterator[Awaitable[None]], limit: int | None) -> None:
+async def gather_bounded(jobs: Iterator[Awaitable[None]], limit: int | None) -> None:
     """Do all ``jobs``; they start in order.
 
     A task, and the switch to it, costs more than a short handler with the engine's work around it. So a
@@ -29,10 +29,10 @@ async def side_by_side(jobs: Iterator[Awaitable[None]], limit: int | None) -> No
         BaseExceptionGroup: Some jobs raised an exception; the others were cancelled.
     """
     async with OwnGroup() as group:
-        await _Crew(group, jobs, limit or sys.maxsize).work()
+        await _TaskPool(group, jobs, limit or sys.maxsize).work()
 
 
-class _Crew:
+class _TaskPool:
     """The workers of one iterator of jobs."""
 
     def __init__(self, group: asyncio.TaskGroup, jobs: Iterator[Awaitable[None]], limit: int) -> None:
@@ -63,7 +63,7 @@ ResultT = TypeVar("ResultT")
 
 
 @types.coroutine
-def in_own_context(  # noqa: C901  # inlined: each further call adds a tenth of its cost
+def isolate_contextvars(  # noqa: C901  # inlined: each further call adds a tenth of its cost
     coroutine: Coroutine[Any, Any, ResultT],
 ) -> Generator[Any, Any, ResultT]:
     """Run a coroutine in a copy of the context variables, so that its changes stay private.

@@ -21,7 +21,7 @@ from agentic.core.graph.definition.edges import (
 from agentic.core.graph.definition.executor import Executor
 from agentic.core.graph.definition.shape import edge_to_dict
 from agentic.core.graph.definition.wires import workflow_within
-from agentic.core.graph.definition.workflow import Signature, digest
+from agentic.core.graph.definition.workflow import WorkflowSignature, digest
 from agentic.core.graph.model.state import joined
 from agentic.core.graph.versions.fingerprints import fingerprint
 from agentic.core.types import JSONValue
@@ -47,14 +47,14 @@ class Change:
     changed_code: tuple[str, ...] = ()
 
 
-def signature_of(workflow_id: str, version: str | None, graph: Graph) -> Signature:
+def signature_of(workflow_id: str, version: str | None, graph: Graph) -> WorkflowSignature:
     """Return a workflow's signature, the same in every process."""
     parts = {name: digest(facts) for name, facts in _parts(graph, "")}
     code = {name: fingerprint(value) for name, value in _code(graph, "")}
-    return Signature(workflow_id=workflow_id, version=version, parts=parts, code=code)
+    return WorkflowSignature(workflow_id=workflow_id, version=version, parts=parts, code=code)
 
 
-def compare(saved: Signature, current: Signature, graph: Graph | None = None) -> Change:
+def compare(saved: WorkflowSignature, current: WorkflowSignature, graph: Graph | None = None) -> Change:
     """Decide whether a checkpoint may be resumed.
 
     With an explicit version on both sides, version and shape decide, and changed code is reported. The shape
@@ -79,7 +79,7 @@ def compare(saved: Signature, current: Signature, graph: Graph | None = None) ->
     return Change(refusal=_refusal(saved, current))
 
 
-def _without_limits(saved: Signature, graph: Graph) -> Signature:
+def _without_limits(saved: WorkflowSignature, graph: Graph) -> WorkflowSignature:
     """Return an old signature, which counted the limits of edges as shape, in today's form.
 
     If the limits have changed since, it stays unchanged: a fingerprint does not contain the old limits.
@@ -102,7 +102,7 @@ def _limited(graph: Graph, path: str) -> Iterator[tuple[str, JSONValue]]:
             yield from _limited(inner.graph, joined(path, node.id))
 
 
-def _still_fits(saved: Signature, current: Signature, graph: Graph | None) -> bool:
+def _still_fits(saved: WorkflowSignature, current: WorkflowSignature, graph: Graph | None) -> bool:
     """Whether a run of the saved shape can resume in the current one."""
     if not all(name.startswith(_STATE_KEY) for name in saved.parts.keys() ^ current.parts.keys()):
         return False
@@ -200,7 +200,7 @@ def _changed(saved: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
     return [name for name in {**saved, **current} if saved.get(name) != current.get(name)]
 
 
-def _refusal(saved: Signature, current: Signature) -> str:
+def _refusal(saved: WorkflowSignature, current: WorkflowSignature) -> str:
     both = saved.code.keys() & current.code.keys()  # the parts show the others
     reasons = [
         *_listed("removed", [name for name in saved.parts if name not in current.parts]),
@@ -229,12 +229,12 @@ def _listed(what: str, names: list[str]) -> list[str]:
     return [f"{what}: {', '.join(names[:_MAX_NAMED])}{more}"]
 
 
-def _called(signature: Signature) -> str:
+def _called(signature: WorkflowSignature) -> str:
     version = f"version {signature.version!r}" if signature.version is not None else "no version"
     return f"workflow {signature.workflow_id!r} of {version} (signature {signature.text})"
 
 
-def _advice(saved: Signature, current: Signature) -> str:
+def _advice(saved: WorkflowSignature, current: WorkflowSignature) -> str:
     if saved.workflow_id != current.workflow_id:  # migrations do not cover other workflows
         return "resume it with the workflow that saved it, or start a new run"
     if saved.version is None and current.version is None and saved.parts == current.parts:

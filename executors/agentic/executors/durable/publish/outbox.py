@@ -114,7 +114,7 @@ class Outbox:
     async def _store(self, group: dict[str, _Parcel]) -> None:
         while group:
             try:
-                await self._bus.publish([parcel.message for parcel in group.values()])
+                await self._bus.publish([payload.message for payload in group.values()])
             except MessageTooLargeError as exc:
                 self._shrink(group, exc)
             else:
@@ -122,13 +122,13 @@ class Outbox:
 
     def _shrink(self, group: dict[str, _Parcel], fault: MessageTooLargeError) -> None:
         """Remove the data of an event that is too large, or the event, if that is not enough."""
-        parcel = group[fault.message_id]
-        if parcel.is_shrunk:
-            log.warning("event.dropped", event_id=parcel.event.id, reason=str(fault))
+        payload = group[fault.message_id]
+        if payload.is_shrunk:
+            log.warning("event.dropped", event_id=payload.event.id, reason=str(fault))
             del group[fault.message_id]
             return
-        log.warning("event.shrunk", event_id=parcel.event.id, reason=str(fault))
-        event = without_data(parcel.event, fault.size_bytes)
+        log.warning("event.shrunk", event_id=payload.event.id, reason=str(fault))
+        event = without_data(payload.event, fault.size_bytes)
         group[fault.message_id] = _Parcel(event, to_message(event, self._project), is_shrunk=True)
 
 

@@ -82,11 +82,11 @@ async def tend(
         async with image.lock:
             if image.revision != view.run.revision:
                 continue
-            decision = decide(image, view.run, standing_of(image, view), view.now)
-            if decision is None:
+            transition = decide(image, view.run, standing_of(image, view), view.now)
+            if transition is None:
                 return None
-            await abandon_calls(host, image, decision.state)
-            plan = image.plan([decision], view.now)
+            await abandon_calls(host, image, transition.state)
+            plan = image.plan([transition], view.now)
             is_unwanted = view.run.cancel_reason is not None
             # Ending the stopped child runs may take longer than a claim lasts.
             is_over = is_unwanted or plan.state.status in BROKEN_OFF

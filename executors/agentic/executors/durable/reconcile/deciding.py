@@ -10,8 +10,8 @@ from agentic.core.graph.model.progress import Progress
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.graph.model.state import RunState
 from agentic.core.graph.planning.planner import (
-    Decision,
-    Ending,
+    EarlyEnd,
+    Transition,
     break_off,
     commit,
     due,
@@ -46,12 +46,12 @@ class Standing:
     has_open: bool
     has_running: bool
 
-    def ended_by(self, error: Exception | None) -> Ending:
+    def ended_by(self, error: Exception | None) -> EarlyEnd:
         """Return the early end of the superstep; it keeps all progress."""
-        return Ending(error, {**self.waiting, **self.tried})
+        return EarlyEnd(error, {**self.waiting, **self.tried})
 
 
-def decide(image: RunImage, run: RunRow, standing: Standing, now: float) -> Decision | None:
+def decide(image: RunImage, run: RunRow, standing: Standing, now: float) -> Transition | None:
     """Return how a run continues or ends; None when others will handle it.
 
     Args:
@@ -74,7 +74,7 @@ def decide(image: RunImage, run: RunRow, standing: Standing, now: float) -> Deci
     return commit(image.graph, image.config, state, results, now)
 
 
-def _expired(image: RunImage, now: float) -> Decision | None:
+def _expired(image: RunImage, now: float) -> Transition | None:
     late = [a.name for a in image.state.open_requests if a.deadline is not None and a.deadline <= now]
     if not late:
         return None
@@ -82,13 +82,13 @@ def _expired(image: RunImage, now: float) -> Decision | None:
     return settle(image.graph, image.config, image.state, answers, now, resumed=None)
 
 
-def caught_up(image: RunImage, standing: Standing, now: float) -> Decision:
+def caught_up(image: RunImage, standing: Standing, now: float) -> Transition:
     """Return the finished work of a superstep whose run ended without its code, before it continues."""
     state, results = _merged(image, standing)
     return take_in(image.graph, image.config, state, results, now, standing.tried)
 
 
-def _ending(image: RunImage, run: RunRow, standing: Standing, now: float) -> Ending | None:
+def _ending(image: RunImage, run: RunRow, standing: Standing, now: float) -> EarlyEnd | None:
     """Return the end of the run in the middle of its superstep, if there is one."""
     if run.cancel_reason is not None and not _is_whole(image, run, standing):
         is_time = not standing.has_running or now >= (run.cancel_at or 0.0) + GRACE_S
@@ -108,7 +108,7 @@ def _is_whole(image: RunImage, run: RunRow, standing: Standing) -> bool:
     return not is_open and all(activation.key in standing.results for activation in due(image.state))
 
 
-def _out_of_time(image: RunImage, run: RunRow, standing: Standing, now: float) -> Ending | None:
+def _out_of_time(image: RunImage, run: RunRow, standing: Standing, now: float) -> EarlyEnd | None:
     """Return the end of a run whose time is over, once its handlers have stopped, or had time to."""
     if run.deadline is None:
         return None
@@ -122,7 +122,7 @@ def _out_of_time(image: RunImage, run: RunRow, standing: Standing, now: float) -
     return standing.ended_by(DeadlineSignal().error_of(image, unfinished))
 
 
-def _broken_off(image: RunImage, standing: Standing, ending: Ending, now: float) -> Decision:
+def _broken_off(image: RunImage, standing: Standing, ending: EarlyEnd, now: float) -> Transition:
     state, results = _merged(image, standing)
     return break_off(image.graph, image.config, state, results, now, ending)
 

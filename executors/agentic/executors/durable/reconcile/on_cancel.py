@@ -13,8 +13,8 @@ from functools import partial
 
 from structlog.contextvars import bound_contextvars
 
-from agentic.core.graph.codec.payload import storing
-from agentic.core.graph.definition.run_services import BaseWorkflow, RunLink, SubCall
+from agentic.core.graph.codec.payload import make_storable_packer
+from agentic.core.graph.definition.run_services import BaseWorkflow, RunServices, SubCall
 from agentic.core.graph.errors import CorruptContentError, HandlerError
 from agentic.core.graph.model.messages import Activation
 from agentic.core.graph.model.progress import SubRun
@@ -38,21 +38,21 @@ async def abandon_calls(host: RunHost, image: RunImage, state: RunState) -> None
     calls = abandoned(image.graph, state)
     if not calls:
         return
-    link = RunLink(
+    services = RunServices(
         reducers=image.graph.reducers,
         run_id=image.run_id,
         path=state.path,
         clock=time.time,
         tell=None if host.tell is None else partial(tell_clean, host.tell, image),
         run_sub=_refuse,
-        pack=storing(image.workflow.codec),
+        pack=make_storable_packer(image.workflow.codec),
         keeps_inputs=True,
         is_stored=True,
         previous_errors=state.previous_errors,
     )
     with bound_contextvars(**image.log_context):
         known = [await _with_effects(host, image, call) for call in calls]
-        await abandon([call for call in known if call is not None], image.graph, link, state)
+        await abandon([call for call in known if call is not None], image.graph, services, state)
 
 
 async def _with_effects(host: RunHost, image: RunImage, call: Activation) -> Activation | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from agentic.core.graph.checkpoints.snapshots import Snapshots
+from agentic.core.graph.checkpoints.snapshots import CheckpointTracker
 from agentic.core.graph.codec.annotations import type_name
-from agentic.core.graph.codec.payload import storing
+from agentic.core.graph.codec.payload import make_storable_packer
 from agentic.core.graph.definition.run_services import SubCall
 from agentic.core.graph.errors import MessageTypeError
 from agentic.core.graph.model.result import RunStatus
-from agentic.core.graph.planning.planner import Answer, Decision, go_on, settle, start
+from agentic.core.graph.planning.planner import Answer, Transition, go_on, settle, start
 from agentic.core.graph.running.runner import deadline_of, new_state
 from agentic.core.types import RunId
 from agentic.executors.durable.runs.catalog import Flow
@@ -45,11 +45,11 @@ def begin(
     state = new_state(run_id, "" if call is None else call.path, now, workflow.config)
     if call is not None:
         state = replace(state, previous_errors=call.previous_errors)
-    image = RunImage(flow, state, Snapshots(workflow, run_id))
+    image = RunImage(flow, state, CheckpointTracker(workflow, run_id))
     own_version = None if workflow.has_lent_version else workflow.version
     facts = {"workflow": workflow.id, "version": own_version}
-    parcel = storing(workflow.codec)(message)
-    decision = start(workflow.graph, workflow.config, state, now, parcel, facts)
+    payload = make_storable_packer(workflow.codec)(message)
+    decision = start(workflow.graph, workflow.config, state, now, payload, facts)
     return image, image.plan([decision], now)
 
 
@@ -59,7 +59,7 @@ def take_up(
     now: float,
     facts: Mapping[str, object],
     *,
-    before: Sequence[Decision] = (),
+    before: Sequence[Transition] = (),
 ) -> Plan:
     """Return the plan that continues a run that waits, failed or was cancelled.
 

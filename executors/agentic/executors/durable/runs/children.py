@@ -84,7 +84,7 @@ async def read_child(
     result = RunResult(
         run_id=call.run_id,
         status=state.status,
-        outputs=tuple(parcel.value for parcel in found.outputs),
+        outputs=tuple(payload.value for payload in found.outputs),
         superstep_count=state.superstep,
         duration_s=(run.finished_at or run.updated_at) - run.created_at,
         events=(),
@@ -229,7 +229,7 @@ def info_of(state: RunState, asked: Asked) -> InfoRequest:
     return InfoRequest(
         id=request_id(state.run_id, asked.name),
         path=asked.path,
-        data=asked.question.fresh(),
+        data=asked.question.copy_value(),
         response_type=asked.response_type,
         raised_at=asked.raised_at,
         deadline=asked.deadline,

@@ -9,8 +9,7 @@ from agentic.core.audit import Decision, DecisionKind, decided
 from agentic.core.graph.errors import CheckpointError, RunEndedError
 from agentic.core.graph.model.progress import request_id
 from agentic.core.graph.model.result import RunStatus
-from agentic.core.graph.planning.planner import Answer, settle
-from agentic.core.graph.planning.planner import Decision as PlannedDecision
+from agentic.core.graph.planning.planner import Answer, Transition, settle
 from agentic.core.graph.planning.responses import Responses
 from agentic.core.ledger import (
     ActivationRow,
@@ -265,14 +264,14 @@ def _write(
     return found
 
 
-async def _left_over(host: RunHost, image: RunImage, run: RunRow) -> Sequence[PlannedDecision]:
+async def _left_over(host: RunHost, image: RunImage, run: RunRow) -> Sequence[Transition]:
     """Return the finished work in the superstep of a run that ended without its code."""
     view = await host.lane.do(lambda ledger: look(ledger, run.run_id)) if run.note == CUT_OFF else None
     return () if view is None else [caught_up(image, standing_of(image, view), view.now)]
 
 
 def _plan(
-    image: RunImage, run: RunRow, answers: Answers, now: float, before: Sequence[PlannedDecision]
+    image: RunImage, run: RunRow, answers: Answers, now: float, before: Sequence[Transition]
 ) -> Plan | None:
     """Return how to continue a run; None when it continues anyway, or has nothing to do."""
     if run.status is RunStatus.RUNNING:

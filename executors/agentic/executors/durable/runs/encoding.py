@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from agentic.core.audit.deriving import decided_by
-from agentic.core.graph.checkpoints.state_decoder import Reader
-from agentic.core.graph.checkpoints.state_encoder import Writer
+from agentic.core.graph.checkpoints.state_decoder import StateDecoder
+from agentic.core.graph.checkpoints.state_encoder import StateEncoder
 from agentic.core.graph.codec.codec import Codec, from_text, to_text
-from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.errors import CorruptContentError
 from agentic.core.graph.model.events import WorkflowEvent
 from agentic.core.graph.model.messages import Activation, ActivationResult
@@ -26,7 +26,7 @@ def write_result(codec: Codec, result: ActivationResult) -> str:
     Raises:
         UnencodableError: A part of it cannot be stored.
     """
-    writer = Writer(codec)
+    writer = StateEncoder(codec)
     return _packed(writer.result(result), writer)
 
 
@@ -47,7 +47,7 @@ def write_progress(codec: Codec, progress: Progress) -> str:
     Raises:
         UnencodableError: A part of it cannot be stored.
     """
-    writer = Writer(codec)
+    writer = StateEncoder(codec)
     return _packed(writer.progress(progress), writer)
 
 
@@ -57,18 +57,18 @@ def read_progress(codec: Codec, text: str) -> Progress:
     return reader.progress(data)
 
 
-def write_value(codec: Codec, parcel: Parcel) -> str:
+def write_value(codec: Codec, payload: Payload) -> str:
     """Return a value as JSON.
 
     Raises:
         UnencodableError: It cannot be stored.
     """
-    return to_text(parcel.stored(codec))
+    return to_text(payload.stored(codec))
 
 
-def read_value(codec: Codec, text: str) -> Parcel:
+def read_value(codec: Codec, text: str) -> Payload:
     """Read the output of :func:`write_value`. Raises as :func:`read_result`."""
-    return Reader(codec, {}).value(from_text(text))
+    return StateDecoder(codec, {}).value(from_text(text))
 
 
 def batches(events: Sequence[WorkflowEvent]) -> list[EventBatch]:
@@ -104,14 +104,14 @@ def _batch(run_id: RunId, events: Sequence[WorkflowEvent]) -> EventBatch:
     )
 
 
-def _packed(data: JSONValue, writer: Writer) -> str:
+def _packed(data: JSONValue, writer: StateEncoder) -> str:
     packed: dict[str, JSONValue] = {"value": data}
     if writer.contents:
         packed["contents"] = dict(writer.contents)
     return to_text(packed)
 
 
-def _unpacked(codec: Codec, text: str) -> tuple[JSONValue, Reader]:
+def _unpacked(codec: Codec, text: str) -> tuple[JSONValue, StateDecoder]:
     packed = from_text(text)
     if not isinstance(packed, dict) or "value" not in packed:
         raise CorruptContentError("it is not a result of an activation")
@@ -119,4 +119,4 @@ def _unpacked(codec: Codec, text: str) -> tuple[JSONValue, Reader]:
     texts: Mapping[str, str] = (
         {name: str(held) for name, held in contents.items()} if isinstance(contents, dict) else {}
     )
-    return packed["value"], Reader(codec, texts)
+    return packed["value"], StateDecoder(codec, texts)

@@ -107,7 +107,7 @@ class AsyncRunHandle:
         return RunResult(
             run_id=self.run_id,
             status=state.status,
-            outputs=tuple(parcel.value for parcel in found.outputs),
+            outputs=tuple(payload.value for payload in found.outputs),
             superstep_count=state.superstep,
             duration_s=(run.finished_at or run.updated_at) - run.created_at,
             events=tuple(await self.events()),

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from structlog.contextvars import bound_contextvars
 
-from agentic.core.graph.codec.payload import Parcel, storing
+from agentic.core.graph.codec.payload import Payload, make_storable_packer
 from agentic.core.graph.definition.context import ParkedSignal
-from agentic.core.graph.definition.run_services import BaseWorkflow, RunLink, SubCall
+from agentic.core.graph.definition.run_services import BaseWorkflow, RunServices, SubCall
 from agentic.core.graph.definition.subgraph import WorkflowExecutor
 from agentic.core.graph.definition.workflow import WorkflowDefinition, definition_of
 from agentic.core.graph.errors import ExecutorTimeoutError, RunTimeoutError, error_text
@@ -21,7 +21,7 @@ from agentic.core.graph.model.history import HistorySource
 from agentic.core.graph.model.messages import Activation, ActivationResult
 from agentic.core.graph.model.progress import Progress, SubRun
 from agentic.core.graph.model.result import RunResult
-from agentic.core.graph.running.attempts import Attempts, PassingSignal, judged
+from agentic.core.graph.running.attempts import Attempts, PassingSignal, with_edge_decisions
 from agentic.core.graph.running.runner import run_within
 from agentic.core.ledger import ActivationId, LedgerUnavailableError
 from agentic.core.logging import get_logger
@@ -70,7 +70,7 @@ class Surroundings:
     """
 
     read_child: ChildReader
-    keep_once: Callable[[str, Parcel], Awaitable[None]]
+    keep_once: Callable[[str, Payload], Awaitable[None]]
     tell: Callable[[WorkflowEvent], None] | None
     deadline: float | None
     history: HistorySource | None = None
@@ -94,14 +94,14 @@ class Activity:
         self._activation = activation
         self._deadline = surroundings.deadline
         self._is_patient = True
-        self._link = RunLink(
+        self._services = RunServices(
             reducers=image.graph.reducers,
             run_id=image.run_id,
             path=image.state.path,
             clock=time.time,
             tell=surroundings.tell,
             run_sub=self._run_sub,
-            pack=storing(image.workflow.codec),
+            pack=make_storable_packer(image.workflow.codec),
             deadline=self._deadline,
             keeps_inputs=True,  # the image may serve a second try
             is_stored=True,
@@ -111,8 +111,8 @@ class Activity:
             previous_errors=image.state.previous_errors,
             is_passing=lambda error: self._is_patient and went_away(error),
         )
-        seen = image.seen_by(activation)
-        self._attempts = Attempts(activation, image.graph, self._link, image.config, seen)
+        view = image.seen_by(activation)
+        self._attempts = Attempts(activation, image.graph, self._services, image.config, view)
         # Not the activation's own progress: the barrier publishes parts missing from the run's log.
         self._attempts.progress = progress
         self._past = progress
@@ -144,7 +144,9 @@ class Activity:
         """
         kept = self._image.state.kept.get(self._activation.key)
         if kept is not None:
-            return await judged(kept, self._image.graph)  # done, but its conditions were not evaluated
+            return await with_edge_decisions(
+                kept, self._image.graph
+            )  # done, but its conditions were not evaluated
         name = ActivationId(self._image.run_id, self._activation.superstep, *self._activation.key)
         pulse = None if self._timeout_s is None else own_pulse()
         try:
@@ -222,7 +224,7 @@ class Activity:
         workflow = definition_of(given)
         if not self._is_child_run:
             # No other process could rebuild a workflow that a handler builds itself.
-            return await run_within(workflow, message, call, self._link)
+            return await run_within(workflow, message, call, self._services)
         try:
             found = await self._surroundings.read_child(workflow, call)
         except LedgerUnavailableError as exc:
@@ -231,9 +233,9 @@ class Activity:
             raise _WaitSignal(WaitsFor(workflow, message, call))
         return found
 
-    async def _keep_once(self, key: str, parcel: Parcel) -> None:
+    async def _keep_once(self, key: str, payload: Payload) -> None:
         try:
-            await self._surroundings.keep_once(key, parcel)
+            await self._surroundings.keep_once(key, payload)
         except LedgerUnavailableError as exc:
             raise _AwaySignal(exc) from exc
 

@@ -6,18 +6,18 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from agentic.core.graph.checkpoints.restore import restore
-from agentic.core.graph.checkpoints.snapshots import CheckpointDraft, Snapshots
+from agentic.core.graph.checkpoints.snapshots import CheckpointDraft, CheckpointTracker
 from agentic.core.graph.checkpoints.store import StoredCheckpoint
 from agentic.core.graph.definition.edges import Graph
-from agentic.core.graph.definition.run_services import Seen
+from agentic.core.graph.definition.run_services import StateView
 from agentic.core.graph.errors import error_text
 from agentic.core.graph.model.events import WorkflowEvent
 from agentic.core.graph.model.messages import Activation, ActivationKey, ActivationResult
 from agentic.core.graph.model.policies import WorkflowConfig
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.graph.model.state import RunState
-from agentic.core.graph.planning.planner import Decision
-from agentic.core.graph.planning.shared_state import seen_after
+from agentic.core.graph.planning.planner import Transition
+from agentic.core.graph.planning.shared_state import view_after
 from agentic.core.ledger import ActivationId, NewActivation, OnCommit, Step
 from agentic.core.masking import KnownSecrets
 from agentic.core.records import record
@@ -63,7 +63,7 @@ class RunImage:
     Args:
         flow: The run's workflow.
         state: The run's state.
-        snapshots: The parts of it in the ledger.
+        tracker: The parts of it in the ledger.
         changed: Names of executors and conditions whose code has changed since the run began.
 
     Attributes:
@@ -74,7 +74,7 @@ class RunImage:
     """
 
     def __init__(
-        self, flow: Flow, state: RunState, snapshots: Snapshots, changed: tuple[str, ...] = ()
+        self, flow: Flow, state: RunState, tracker: CheckpointTracker, changed: tuple[str, ...] = ()
     ) -> None:
         self.workflow = flow.workflow
         self._hooks = flow.hooks
@@ -82,7 +82,7 @@ class RunImage:
         self.state = state
         self.changed = changed
         self.lock = asyncio.Lock()
-        self._snapshots = snapshots
+        self._tracker = tracker
         self._finished: dict[ActivationKey, ActivationResult] = {}
         self._indexed: Sequence[Activation] = ()
         self._by_key: Mapping[ActivationKey, Activation] = {}
@@ -98,8 +98,8 @@ class RunImage:
         """
         found = restore(stored, flow.workflow)
         run_id = found.state.run_id
-        snapshots = Snapshots(flow.workflow, run_id, saved=found.saved, converted=found.converted)
-        return cls(flow, found.state, snapshots, found.changed)
+        tracker = CheckpointTracker(flow.workflow, run_id, saved=found.saved, converted=found.converted)
+        return cls(flow, found.state, tracker, found.changed)
 
     @property
     def run_id(self) -> RunId:
@@ -109,7 +109,7 @@ class RunImage:
     @property
     def revision(self) -> int:
         """The checkpoint's revision."""
-        return self._snapshots.revision
+        return self._tracker.revision
 
     @property
     def graph(self) -> Graph:
@@ -158,19 +158,19 @@ class RunImage:
         """Return an activation's result, if this process knows it."""
         return self._finished.get(key) or self.state.kept.get(key)
 
-    def seen_by(self, activation: Activation) -> Seen:
+    def seen_by(self, activation: Activation) -> StateView:
         """Return the run's state as an activation sees it; earlier ones of its lane must be known."""
         executor_id = activation.executor_id
-        seen = Seen(self.state.shared, self.state.local.get(executor_id, {}))
+        view = StateView(self.state.shared, self.state.local.get(executor_id, {}))
         if self.graph.lanes[executor_id] > 1:
-            return seen
+            return view
         for shard in range(activation.shard):
             earlier = self.kept((executor_id, shard))
             if earlier is not None and (earlier.writes or earlier.local is not None):
-                seen = seen_after(self.graph, seen, earlier)
-        return seen
+                view = view_after(self.graph, view, earlier)
+        return view
 
-    def plan(self, decisions: Sequence[Decision], now: float) -> Plan:
+    def plan(self, transitions: Sequence[Transition], now: float) -> Plan:
         """Return the plan of some decisions, made one after the other.
 
         Notes of an earlier plan that was not applied are dropped.
@@ -178,13 +178,13 @@ class RunImage:
         Raises:
             UnencodableError: A part of the state cannot be stored.
         """
-        self._snapshots.forget()
-        for decision in decisions:
-            self._snapshots.note(decision)
-        state = decisions[-1].state
-        draft = self._snapshots.draft(state, now)
+        self._tracker.forget()
+        for transition in transitions:
+            self._tracker.note(transition)
+        state = transitions[-1].state
+        draft = self._tracker.draft(state, now)
         clean = self._hooks.clean
-        told = [clean(event) for decision in decisions for event in decision.events]
+        told = [clean(event) for transition in transitions for event in transition.events]
         # The parent run has the requests of a child run, and reports to it when they have expired.
         asked_here = () if state.path else state.open_requests
         deadlines = [asked.deadline for asked in asked_here if asked.deadline is not None]
@@ -200,7 +200,7 @@ class RunImage:
 
     def take(self, plan: Plan) -> None:
         """Apply a plan that the ledger has accepted, and run its actions after the commit."""
-        self._snapshots.settle(plan.draft)
+        self._tracker.settle(plan.draft)
         once_kept, self._once_kept = self._once_kept, None
         if once_kept is not None:
             once_kept()
@@ -237,7 +237,7 @@ class RunImage:
         policy = executor.crash or self.config.crash
         kept = state.kept.get(activation.key)
         # The next claimant evaluates the missing conditions again.
-        is_done = kept is not None and kept.is_judged and kept.routing_error is None
+        is_done = kept is not None and kept.is_evaluated and kept.routing_error is None
         return NewActivation(
             id=ActivationId(state.run_id, activation.superstep, *activation.key),
             position=position,

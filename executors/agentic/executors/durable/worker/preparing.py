@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.model.events import WorkflowEvent
 from agentic.core.graph.model.messages import Activation
 from agentic.core.graph.model.progress import Progress
@@ -96,8 +96,8 @@ async def with_effects(host: RunHost, image: RunImage, origin: str, progress: Pr
 
 
 async def _keep_once(
-    host: RunHost, image: RunImage, lease: Lease, origin: str, key: str, parcel: Parcel
+    host: RunHost, image: RunImage, lease: Lease, origin: str, key: str, payload: Payload
 ) -> None:
-    text = write_value(image.workflow.codec, parcel)
+    text = write_value(image.workflow.codec, payload)
     if not await host.lane.do(lambda ledger: ledger.keep_effect(lease, origin, key, text)):
         raise asyncio.CancelledError(f"the claim of {lease.id} is lost")
