@@ -24,7 +24,7 @@ from tests.bench.ledger import claim, go_on, step
 from tests.bench.many_runs import PROJECT, fill, make_templates
 
 from agentic.core.audit import DecisionKind
-from agentic.core.garbage import collect_seldom
+from agentic.core.garbage import tune_gc
 from agentic.core.graph import RunStatus
 from agentic.core.ledger import LedgerTransaction, NewRun, RunRow
 from agentic.core.types import RunId
@@ -227,7 +227,7 @@ def _bytes(database: Database, runs: int) -> Iterator[tuple[str, float]]:
 
 
 def _pruned(database: Database, project_id: str) -> Iterator[tuple[str, float]]:
-    collect_seldom()  # as the command does
+    tune_gc()  # as the command does
     began, count = time.perf_counter(), 0
     removals: list[float] = []
     retention = Retention(database, project_id, 0.0)

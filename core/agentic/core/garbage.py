@@ -8,7 +8,7 @@ NEW_OBJECTS = 10_000
 """New objects between two collections; with Python's 700, they take a twentieth of a crawl's CPU time."""
 
 
-def collect_seldom() -> None:
+def tune_gc() -> None:
     """Collect garbage less often, in the whole process, and skip all objects that exist now."""
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     gc.collect()  # otherwise, present garbage would stay for ever

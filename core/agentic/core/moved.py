@@ -331,6 +331,12 @@ TAKEN = {
 """Old module whose path is a package now -> new module."""
 
 RENAMED = {
+    "agentic.core.browser": {
+        "Manners": "Politeness",
+    },
+    "agentic.core.bus": {
+        "Lease": "KeyLease",
+    },
     "agentic.core.graph": {
         "Document": "CheckpointDocument",
         "MigrationError": "CheckpointMigrationError",

@@ -12,8 +12,8 @@ from tests.property.graph.playing import played
 from tests.property.graph.scripted import build
 from tests.property.graph.shapes import Shape, shapes
 
-from agentic.core.cli.replay.retelling import retell
-from agentic.core.cli.replay.story import Step
+from agentic.core.cli.replay.retelling import replay_events
+from agentic.core.cli.replay.story import ReplayedStep
 from agentic.core.graph import EventKind, WorkflowEvent, replay
 
 seeds = st.integers(0, 1_000_000)
@@ -30,10 +30,10 @@ BEGINNING = {
 @given(shape=shapes(), seed=seeds)
 def test_a_run_stands_after_each_step_where_its_events_up_to_then_put_it(shape: Shape, seed: int) -> None:
     events = played(build(shape), seed).events
-    story = retell(events, "r")
-    assert story is not None
-    assert (story.missing, story.steps[0].first) == ((), 1)
-    for step, following in zip(story.steps, [*story.steps[1:], None], strict=True):
+    replayed = replay_events(events, "r")
+    assert replayed is not None
+    assert (replayed.missing, replayed.steps[0].first) == ((), 1)
+    for step, following in zip(replayed.steps, [*replayed.steps[1:], None], strict=True):
         assert following is None or following.first == step.last + 1
         assert step.after == replay(up_to(events, end_of(events, step, following)))[-1]
 
@@ -47,15 +47,15 @@ def test_with_events_missing_nothing_is_told_that_was_not_so(
     count = max(event.sequence or 0 for event in events if event.run_id == "r")
     first = 1 + int(hole * (count - 1))
     missing = range(first, first + max(1, int(cut * (count - first))))
-    whole = retell(events, "r")
-    story = retell([e for e in events if e.run_id != "r" or e.sequence not in missing], "r")
+    whole = replay_events(events, "r")
+    replayed = replay_events([e for e in events if e.run_id != "r" or e.sequence not in missing], "r")
     assert whole is not None
-    if story is None:
+    if replayed is None:
         assert len(missing) == count
         return
-    assert all(gap == (missing[0], missing[-1]) for gap in story.missing)
+    assert all(gap == (missing[0], missing[-1]) for gap in replayed.missing)
     known = {(step.number, step.leg): step for step in whole.steps}
-    for step in story.steps:
+    for step in replayed.steps:
         if step.after is not None:
             assert step.last < missing[0]
             assert step.after == known[step.number, step.leg].after
@@ -65,7 +65,7 @@ def up_to(events: Sequence[WorkflowEvent], last: int) -> list[WorkflowEvent]:
     return [e for e in events if e.run_id != "r" or (e.sequence or 0) <= last]
 
 
-def end_of(events: Sequence[WorkflowEvent], step: Step, following: Step | None) -> int:
+def end_of(events: Sequence[WorkflowEvent], step: ReplayedStep, following: ReplayedStep | None) -> int:
     """Return the last event before it shows what the step after one came to."""
     if following is None or step.ending is not None or not step.is_done:
         return step.last

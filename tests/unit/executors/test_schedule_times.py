@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.executors.schedules.cron import ScheduleTimesError
-from agentic.executors.schedules.times import BATCH_SIZE, PACE_S, Calendar, Plan, plan, read_interval
+from agentic.executors.schedules.times import BATCH_SIZE, PACE_S, Calendar, FiringPlan, plan, read_interval
 from agentic.mappers import CatchUp
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -72,21 +72,21 @@ def test_two_schedules_of_the_same_times_have_their_own_jitter() -> None:
 def test_nothing_is_fired_before_its_time() -> None:
     first = NOON + HOUR
     for policy in CatchUp:
-        assert plan(calendar(every_s=3600), policy, NOON, first - MINUTE) == Plan(next_at=first)
+        assert plan(calendar(every_s=3600), policy, NOON, first - MINUTE) == FiringPlan(next_at=first)
 
 
 def test_what_is_due_now_is_fired_under_every_policy() -> None:
     first = NOON + HOUR
     for policy in CatchUp:
         planned = plan(calendar(every_s=3600), policy, NOON, first)
-        assert planned == Plan(due=(first,), next_at=first + HOUR)
+        assert planned == FiringPlan(due=(first,), next_at=first + HOUR)
 
 
 def test_what_waits_for_its_jitter_is_not_fired_yet() -> None:
     times = calendar(every_s=3600, jitter_s=1800)
     firing = next(times.firings_after(NOON))
 
-    assert plan(times, CatchUp.LAST, NOON, firing.at - timedelta(seconds=1)) == Plan(next_at=firing.at)
+    assert plan(times, CatchUp.LAST, NOON, firing.at - timedelta(seconds=1)) == FiringPlan(next_at=firing.at)
     assert plan(times, CatchUp.LAST, NOON, firing.at).due == (firing.due,)
 
 
@@ -99,7 +99,7 @@ def test_a_policy_says_what_is_fired_after_a_pause_of_beat(
 ) -> None:
     planned = plan(calendar(every_s=3600), policy, NOON, NOON + 5 * HOUR + 30 * MINUTE)
 
-    assert planned == Plan(
+    assert planned == FiringPlan(
         due=tuple(NOON + number * HOUR for number in fired),
         missed=None if missed is None else NOON + missed * HOUR,
         next_at=NOON + 6 * HOUR,

@@ -11,7 +11,7 @@ This is the port and its messages; the browser itself is :mod:`agentic.executors
 from agentic.core.browser.errors import BrowserUnavailableError, InvalidStorageError
 from agentic.core.browser.fetcher import BrowserFetcher
 from agentic.core.browser.messages import BrowserRequest, RenderedPage, ResourceType, Viewport
-from agentic.core.browser.port import Browser, Manners
+from agentic.core.browser.port import Browser, Politeness
 from agentic.core.browser.steps import BrowserStep, Click, Fill, Press, Scroll, WaitFor
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "Click",
     "Fill",
     "InvalidStorageError",
-    "Manners",
+    "Politeness",
     "Press",
     "RenderedPage",
     "ResourceType",
@@ -31,3 +31,9 @@ __all__ = [
     "Viewport",
     "WaitFor",
 ]
+
+
+def __getattr__(name: str) -> object:
+    from agentic.core.lazily import loaded
+
+    return loaded(__name__, {}, name)

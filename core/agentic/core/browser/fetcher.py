@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import SecretStr
 
 from agentic.core.browser.messages import BrowserRequest, RenderedPage
-from agentic.core.browser.port import Browser, Manners
+from agentic.core.browser.port import Browser, Politeness
 from agentic.core.errors import SettingsError
 from agentic.core.http import FailureClass, Fetcher, FetchError, HttpRequest
 from agentic.core.http.transports.shared import ReadSecret, whole_policy
@@ -52,7 +52,7 @@ class BrowserFetcher:
         policy = self._fetcher.policy
         proxy = await self._proxy()
         async with _Turns(self._fetcher, documents_allowed(asked, policy.max_redirects)) as turns:
-            manners = Manners(
+            politeness = Politeness(
                 guard=self._fetcher.guard,
                 user_agent=policy.user_agent,
                 timeout_s=policy.timeout_s,
@@ -60,7 +60,7 @@ class BrowserFetcher:
                 enter=turns.enter,
                 proxy=proxy,
             )
-            page = await self._browser.render(asked, manners)
+            page = await self._browser.render(asked, politeness)
         await self._fetcher.judge(HttpRequest(url=asked.url, session=asked.session), page.as_response())
         return page
 

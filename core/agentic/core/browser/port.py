@@ -13,7 +13,7 @@ from agentic.core.http import AddressGuard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
+class Politeness:
     """The politeness and the safety rules for a page.
 
     Attributes:
@@ -43,7 +43,7 @@ class Browser(Protocol):
     answers no dialogs, keeps no downloads and installs no service workers.
     """
 
-    async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
+    async def render(self, request: BrowserRequest, politeness: Politeness) -> RenderedPage:
         """Show a page and return its final state, whatever its status.
 
         With a status of 400 and above, the page is read as it came: without steps and without waiting.
@@ -51,7 +51,7 @@ class Browser(Protocol):
         Raises:
             FetchError: ``timeout``, ``dns``, ``connect``, ``tls``, ``private_address``, ``too_large``,
                 ``too_many_redirects``, ``decode``, ``invalid_url``, ``not_html``, ``empty``,
-                ``selector_missing`` or ``browser_crashed``; or what ``manners.enter`` raised.
+                ``selector_missing`` or ``browser_crashed``; or what ``politeness.enter`` raised.
             BrowserUnavailableError: No browser is available that starts.
         """
         ...

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         StreamFullError,
     )
     from agentic.core.bus.kv import KeyChange, KeyEntry, KeyValue, KeyWrite
-    from agentic.core.bus.leases import Lease
+    from agentic.core.bus.leases import KeyLease
     from agentic.core.bus.listening import Listener, Message
     from agentic.core.bus.memory.bus import MemoryBus
     from agentic.core.bus.memory.kv import MemoryKeyValue
@@ -62,9 +62,9 @@ __all__ = [
     "KeyChange",
     "KeyConflictError",
     "KeyEntry",
+    "KeyLease",
     "KeyValue",
     "KeyWrite",
-    "Lease",
     "Listener",
     "MemoryBus",
     "MemoryKeyValue",
@@ -114,7 +114,7 @@ _HOMES = {
     "KeyEntry": "kv",
     "KeyValue": "kv",
     "KeyWrite": "kv",
-    "Lease": "leases",
+    "KeyLease": "leases",
     "Listener": "listening",
     "MemoryBus": "memory.bus",
     "MemoryKeyValue": "memory.kv",

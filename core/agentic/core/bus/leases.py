@@ -9,7 +9,7 @@ from agentic.core.bus.errors import KeyConflictError
 from agentic.core.bus.kv import NOT_THERE, KeyValue
 
 
-class Lease:
+class KeyLease:
     """A claim on a key that ends ``ttl_s`` after it was last held.
 
     It selects the process that starts a job; it does not guarantee that no other works on it: a holder that

@@ -25,7 +25,7 @@ graph_app = typer.Typer(name="graph", help="Draw workflows, pipelines and runs."
 Name = Annotated[str, typer.Argument(help="Workflow of a plugin, or pipeline file.")]
 
 
-class UnknownWorkflowError(AgenticError, LookupError):
+class UnknownGraphError(AgenticError, LookupError):
     """Neither a workflow of a plugin nor a pipeline file is called that."""
 
     def __init__(self, name: str, known: list[str]) -> None:
@@ -117,7 +117,7 @@ def find_workflow(name: str) -> Workflow:
     """Return the workflow of a plugin, or the one that a pipeline file compiles to.
 
     Raises:
-        UnknownWorkflowError: There is neither.
+        UnknownGraphError: There is neither.
         DuplicateNameError: Two plugins claim the name.
         SpecError: The file is no pipeline.
     """
@@ -128,4 +128,4 @@ def find_workflow(name: str) -> Workflow:
         from agentic.core.pipeline import load_spec, outline
 
         return outline(load_spec(Path(name)), get_registry().actors)
-    raise UnknownWorkflowError(name, sorted(workflows))
+    raise UnknownGraphError(name, sorted(workflows))

@@ -22,14 +22,14 @@ class Effect(NamedTuple):
     text: str
 
 
-class Head(NamedTuple):
+class CheckpointHead(NamedTuple):
     """A run's newest checkpoint, without its parts."""
 
     metadata: CheckpointMetadata
     text: str
 
 
-class Part(NamedTuple):
+class StatePart(NamedTuple):
     """A part of a run's state in the newest checkpoint; a removed part has no text."""
 
     run_id: RunId
@@ -66,8 +66,8 @@ class Rows:
         self.runs: Table[RunId, RunRow] = Table(self.journal, _places_of_run)
         self.activations: Table[ActivationId, ActivationRow] = Table(self.journal, _places_of_activation)
         self.effects: Table[tuple[RunId, str, str], Effect] = Table(self.journal, _places_of_effect)
-        self.heads: Table[RunId, Head] = Table(self.journal, _no_places)
-        self.parts: Table[tuple[RunId, str], Part] = Table(self.journal, _places_of_part)
+        self.heads: Table[RunId, CheckpointHead] = Table(self.journal, _no_places)
+        self.parts: Table[tuple[RunId, str], StatePart] = Table(self.journal, _places_of_part)
         self.batches: Table[tuple[RunId, int], KeptBatch] = Table(self.journal, _places_of_batch)
         self.decisions: Table[str, KeptDecision] = Table(self.journal, _places_of_decision)
 
@@ -132,7 +132,7 @@ def _places_of_effect(row: Effect) -> Places:
     return {("origin", row.run_id, row.origin): ()}
 
 
-def _places_of_part(row: Part) -> Places:
+def _places_of_part(row: StatePart) -> Places:
     return {("run", row.run_id): (row.revision, row.name)}
 
 
@@ -150,5 +150,5 @@ def _places_of_decision(row: KeptDecision) -> Places:
     return places
 
 
-def _no_places(_: Head) -> Places:
+def _no_places(_: CheckpointHead) -> Places:
     return {}

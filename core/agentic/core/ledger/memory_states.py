@@ -8,7 +8,7 @@ from itertools import islice
 
 from agentic.core.graph.checkpoints.store import Checkpoint, StoredCheckpoint, stored_bytes
 from agentic.core.graph.errors import CheckpointNotFoundError
-from agentic.core.ledger.memory_rows import Head, KeptBatch, Part, Rows, UsesRows
+from agentic.core.ledger.memory_rows import CheckpointHead, KeptBatch, Rows, StatePart, UsesRows
 from agentic.core.ledger.records import EventBatch, StateChanges
 from agentic.core.types import RunId
 
@@ -52,7 +52,7 @@ class MemoryStates(UsesRows):
                 count += 1
         return count
 
-    def _head(self, run_id: RunId) -> Head:
+    def _head(self, run_id: RunId) -> CheckpointHead:
         head = self._rows.heads.get(run_id)
         if head is None:
             raise CheckpointNotFoundError(run_id)
@@ -64,9 +64,9 @@ def save_checkpoint(rows: Rows, checkpoint: Checkpoint) -> None:
     metadata = checkpoint.metadata
     run_id = metadata.run_id
     size_bytes = stored_bytes(checkpoint.head, checkpoint.changes.values())
-    rows.heads.put(run_id, Head(replace(metadata, size_bytes=size_bytes), checkpoint.head))
+    rows.heads.put(run_id, CheckpointHead(replace(metadata, size_bytes=size_bytes), checkpoint.head))
     for name, text in checkpoint.changes.items():
-        rows.parts.put((run_id, name), Part(run_id, metadata.revision, name, text))
+        rows.parts.put((run_id, name), StatePart(run_id, metadata.revision, name, text))
 
 
 def save_events(rows: Rows, batch: EventBatch) -> None:

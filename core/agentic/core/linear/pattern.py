@@ -40,7 +40,7 @@ _CONTROLS = (*range(9), *range(14, 28))
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Match:
     """A match.
 
     Attributes:
@@ -90,12 +90,12 @@ class _Asked:
                 yield found
             last = found.span()
 
-    def decoded(self, found: _Match) -> Found:
+    def decoded(self, found: _Match) -> Match:
         """Return the match in the original text."""
         start, end = found.span()
         spans = map(found.span, range(1, self.engine.groups + 1))
         groups = tuple(None if begin < 0 else _text(self.raw[begin:close]) for begin, close in spans)
-        return Found(_text(self.raw[start:end]), groups, self.raw, start)
+        return Match(_text(self.raw[start:end]), groups, self.raw, start)
 
 
 class LinearPattern:
@@ -134,7 +134,7 @@ class LinearPattern:
         """The number of groups."""
         return self._engine.groups
 
-    def search(self, text: str) -> Found | None:
+    def search(self, text: str) -> Match | None:
         """Return the first match.
 
         Raises:
@@ -144,7 +144,7 @@ class LinearPattern:
         found = asked.engine.search(asked.given)
         return None if found is None else asked.decoded(found)
 
-    def fullmatch(self, text: str) -> Found | None:
+    def fullmatch(self, text: str) -> Match | None:
         """Return the groups if the whole text matches."""
         asked = self._asked(text)
         found = asked.engine.fullmatch(asked.given)
@@ -160,12 +160,12 @@ class LinearPattern:
         asked = self._asked(text)
         return asked.engine.search(asked.given) is not None
 
-    def finditer(self, text: str) -> Iterator[Found]:
+    def finditer(self, text: str) -> Iterator[Match]:
         """Yield each match in order; of matches that start at the same character only the first."""
         asked = self._asked(text)
         return map(asked.decoded, asked.each())
 
-    def sub(self, replacement: str | Callable[[Found], str], text: str) -> str:
+    def sub(self, replacement: str | Callable[[Match], str], text: str) -> str:
         """Return the text with each match replaced; a replacement has no references to groups."""
         asked = self._asked(text)
         pieces: list[str] = []

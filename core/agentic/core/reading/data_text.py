@@ -17,7 +17,7 @@ import yaml
 from agentic.core.errors import AgenticError
 from agentic.core.types import JSONValue
 
-Place = tuple[str | int, ...]
+ValuePath = tuple[str | int, ...]
 Mark = tuple[int, int]
 """Line and column, from 1."""
 
@@ -38,7 +38,7 @@ class TextFault:
     message: str
     line: int | None = None
     column: int | None = None
-    place: Place = ()
+    place: ValuePath = ()
 
 
 class DataTextError(AgenticError, ValueError):
@@ -55,12 +55,12 @@ class DataText:
 
     Attributes:
         data: Its content; None if it holds comments only.
-        marks: Place -> line and column of every key and list element.
+        marks: Path -> line and column of every key and list element.
         is_empty: It holds comments only.
     """
 
     data: object
-    marks: Mapping[Place, Mark]
+    marks: Mapping[ValuePath, Mark]
     is_empty: bool = False
 
 
@@ -121,13 +121,13 @@ def read_json(text: str) -> JSONValue:
     return cast(JSONValue, data)
 
 
-def check_data(data: object, marks: Mapping[Place, Mark] | None = None) -> None:
+def check_data(data: object, marks: Mapping[ValuePath, Mark] | None = None) -> None:
     """Check that data is within the limits for texts.
 
     Raises:
         DataTextError: It nests too deep, or has a number that is too long, infinite or NaN.
     """
-    waiting: list[tuple[object, Place]] = [(data, ())]
+    waiting: list[tuple[object, ValuePath]] = [(data, ())]
     while waiting:
         value, place = waiting.pop()
         if len(place) >= MAX_DEPTH and isinstance(value, Mapping | list | tuple):
@@ -205,7 +205,7 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
 
 
-def _places(node: yaml.Node, place: Place = ()) -> Iterator[tuple[Place, Mark, bool]]:
+def _places(node: yaml.Node, place: ValuePath = ()) -> Iterator[tuple[ValuePath, Mark, bool]]:
     """Yield (place, line and column, whether the key is a repeated one) of every key and list element.
 
     The size of aliases is limited, and none contains itself, so they are included.
@@ -230,7 +230,7 @@ def _syntax_fault(exc: yaml.MarkedYAMLError) -> TextFault:
     return TextFault(message, *(_mark(mark) if mark else (None, None)))
 
 
-def _fault_at(message: str, place: Place, marks: Mapping[Place, Mark] | None) -> TextFault:
+def _fault_at(message: str, place: ValuePath, marks: Mapping[ValuePath, Mark] | None) -> TextFault:
     line, column = (marks or {}).get(place, (None, None))
     return TextFault(message, line, column, place)
 

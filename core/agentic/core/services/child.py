@@ -21,7 +21,7 @@ _TAIL_BYTES = 2000
 _TAIL_LINES = 5
 
 
-class Child:
+class ServiceProcess:
     """Runs ``service`` in a session of its own: a Ctrl-C reaches only us, and we stop it in order.
 
     It dies with this process, also after a SIGKILL (see :mod:`agentic.core.services.launcher`); on Linux,

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from agentic.core.logging import get_logger
-from agentic.core.services.child import Child, describe_exit
+from agentic.core.services.child import ServiceProcess, describe_exit
 from agentic.core.services.errors import ServiceError, ServiceFailedError
 from agentic.core.services.home import SupervisorHome
 from agentic.core.services.processes import end_leftovers
@@ -45,7 +45,7 @@ class Supervisor:
     def __init__(self, home: Path, services: Sequence[Service]) -> None:
         self._home = SupervisorHome(home)
         self._services = services
-        self._children: list[Child] = []
+        self._children: list[ServiceProcess] = []
         self._urls: dict[str, str] = {}
         self._watchers: list[asyncio.Task[None]] = []
         self._owner: asyncio.Task[Any] | None = None
@@ -120,7 +120,7 @@ class Supervisor:
             await asyncio.Event().wait()
 
     async def _start(self, service: Service) -> None:
-        child = Child(service, self._home.log_path(service.name))
+        child = ServiceProcess(service, self._home.log_path(service.name))
         self._children.append(child)
         await self._bring_up(child)
         log.info("service.started", service=service.name)
@@ -128,14 +128,14 @@ class Supervisor:
         watcher.add_done_callback(partial(self._on_watcher_done, child))
         self._watchers.append(watcher)
 
-    async def _bring_up(self, child: Child) -> None:
+    async def _bring_up(self, child: ServiceProcess) -> None:
         await child.spawn()
         self._write_note()
         await child.wait_ready()
         self._urls.update(child.service.urls)
         self._write_note()
 
-    async def _keep_up(self, child: Child) -> None:
+    async def _keep_up(self, child: ServiceProcess) -> None:
         """Restart the service each time it ends; fail if it does not stay up."""
         name = child.service.name
         quick_deaths = 0
@@ -165,7 +165,7 @@ class Supervisor:
             except OSError as exc:
                 log.warning("logs.untrimmed", reason=str(exc))
 
-    def _on_watcher_done(self, child: Child, watcher: asyncio.Task[None]) -> None:
+    def _on_watcher_done(self, child: ServiceProcess, watcher: asyncio.Task[None]) -> None:
         """End the block when a service has failed."""
         fault = None if watcher.cancelled() else watcher.exception()
         if fault is None or self._is_stopping or self._failure is not None:

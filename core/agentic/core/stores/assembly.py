@@ -9,7 +9,7 @@ from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointMetadata,
 from agentic.core.graph.errors import CorruptCheckpointError
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.stores import layout
-from agentic.core.stores.layout import Place
+from agentic.core.stores.layout import PieceKey
 from agentic.core.types import RunId
 
 
@@ -28,7 +28,7 @@ class Pieces:
         return (self.meta, self.text, *self.parts)
 
 
-def pieces_of(places: Iterable[Place], life: str, run_id: RunId, revision: int) -> Pieces:
+def pieces_of(places: Iterable[PieceKey], life: str, run_id: RunId, revision: int) -> Pieces:
     """Return the pieces to read for a checkpoint.
 
     Raises:

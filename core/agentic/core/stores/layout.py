@@ -57,7 +57,7 @@ class RunHead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class PieceKey:
     """The parsed key of a checkpoint's piece; ``part`` is empty for a piece that is not a part."""
 
     key: str
@@ -97,13 +97,13 @@ def run_pattern(run_id: str, life: str = "") -> str:
     return f"{word(run_id)}.{life}.>" if life else f"{word(run_id)}.>"
 
 
-def place_of(key: str) -> Place | None:
+def parse_piece_key(key: str) -> PieceKey | None:
     """Read a key; None for a run's head, and for a piece of another value."""
     match key.split("."):
         case [_, life, revision, write, ("meta" | "text") as kind]:
-            return Place(key=key, life=life, revision=int(revision), write=write, kind=_KINDS[kind])
+            return PieceKey(key=key, life=life, revision=int(revision), write=write, kind=_KINDS[kind])
         case [_, life, revision, write, ("part" | "gone") as kind, part]:
-            return Place(
+            return PieceKey(
                 key=key, life=life, revision=int(revision), write=write, kind=_KINDS[kind], part=part
             )
         case _:
@@ -169,16 +169,16 @@ def metadata_of(key: str, value: bytes) -> CheckpointMetadata:
     return _read(_METADATA, key, value)
 
 
-def committed(places: Iterable[Place], life: str) -> dict[int, str]:
+def committed(places: Iterable[PieceKey], life: str) -> dict[int, str]:
     """Return the write that counts, by revision."""
     return {place.revision: place.write for place in places if place.kind == "meta" and place.life == life}
 
 
-def standing(places: Iterable[Place], life: str, revision: int) -> dict[str, Place]:
+def standing(places: Iterable[PieceKey], life: str, revision: int) -> dict[str, PieceKey]:
     """Return the place of each part that ever changed up to a revision, by part; also of removed parts."""
     places = list(places)
     writes = committed(places, life)
-    found: dict[str, Place] = {}
+    found: dict[str, PieceKey] = {}
     for place in places:
         counts = place.part and place.life == life and writes.get(place.revision) == place.write
         if counts and place.revision <= revision:
@@ -188,7 +188,7 @@ def standing(places: Iterable[Place], life: str, revision: int) -> dict[str, Pla
     return found
 
 
-def needed(places: Iterable[Place], life: str, first: int) -> set[str]:
+def needed(places: Iterable[PieceKey], life: str, first: int) -> set[str]:
     """Return the keys of the pieces of the checkpoints from revision ``first`` on.
 
     The metadata of an earlier one stay as long as one of its parts: without them it would not count.

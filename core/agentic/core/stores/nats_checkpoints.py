@@ -18,7 +18,7 @@ from agentic.core.graph.errors import (
     CorruptCheckpointError,
 )
 from agentic.core.stores import assembly, layout
-from agentic.core.stores.layout import Place, RunHead
+from agentic.core.stores.layout import PieceKey, RunHead
 from agentic.core.stores.server_checkpoints import ServerCheckpointStore
 from agentic.core.types import RunId
 
@@ -138,7 +138,7 @@ class NatsCheckpointStore(ServerCheckpointStore):
         Newer keys may belong to a save that is in progress.
         """
         keys = await self._bucket.keys(layout.run_pattern(run_id))
-        places = [place for key in keys if (place := layout.place_of(key))]
+        places = [place for key in keys if (place := layout.parse_piece_key(key))]
         kept = {*layout.needed(places, life, first), layout.head_key(run_id)}
         await self._delete(
             key
@@ -191,8 +191,8 @@ class NatsCheckpointStore(ServerCheckpointStore):
         found = await self._bucket.get_many(wanted)
         return [layout.metadata_of(key, entry.value) for key, entry in found.items()]
 
-    async def _places(self, pattern: str) -> list[Place]:
-        return [place for key in await self._bucket.keys(pattern) if (place := layout.place_of(key))]
+    async def _places(self, pattern: str) -> list[PieceKey]:
+        return [place for key in await self._bucket.keys(pattern) if (place := layout.parse_piece_key(key))]
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

@@ -27,7 +27,7 @@ from agentic.core.graph.errors import (
 )
 from agentic.core.logging import get_logger
 from agentic.core.stores import assembly, layout, redis_scripts
-from agentic.core.stores.layout import ONE_LIFE, Place
+from agentic.core.stores.layout import ONE_LIFE, PieceKey
 from agentic.core.stores.redis_server import RedisServer, server_errors, server_name, told
 from agentic.core.stores.server_checkpoints import ServerCheckpointStore
 from agentic.core.types import RunId
@@ -130,8 +130,8 @@ class RedisCheckpointStore(ServerCheckpointStore):
 
     async def _read(self, run_id: RunId) -> _Run:
         first, newest, names = await self._server.run(redis_scripts.READ, [self._key(run_id)])
-        places = (layout.place_of(name.decode()) for name in names)
-        newest_place = layout.place_of((newest or b"").decode())
+        places = (layout.parse_piece_key(name.decode()) for name in names)
+        newest_place = layout.parse_piece_key((newest or b"").decode())
         return _Run(
             first=first or b"",
             newest=newest_place.revision if newest_place else 0,
@@ -188,7 +188,7 @@ class _Run:
 
     first: bytes
     newest: int
-    places: tuple[Place, ...]
+    places: tuple[PieceKey, ...]
 
     @property
     def revisions(self) -> list[int]:

@@ -38,7 +38,7 @@ class Link:
 
 
 @dataclass(slots=True, eq=False)
-class Item:
+class LayerItem:
     """An item of a layer: a node, or the place where a link passes through, with its label.
 
     Attributes:
@@ -55,8 +55,8 @@ class Item:
     layer: int = 0
     order: int = 0
     x: float = 0
-    above: list[Item] = field(default_factory=list)
-    below: list[Item] = field(default_factory=list)
+    above: list[LayerItem] = field(default_factory=list)
+    below: list[LayerItem] = field(default_factory=list)
 
     @property
     def line(self) -> float:
@@ -75,9 +75,9 @@ class Layers:
         turned: Indices of the links that point upwards.
     """
 
-    rows: list[list[Item]]
-    nodes: dict[str, Item]
-    chains: list[list[Item]]
+    rows: list[list[LayerItem]]
+    nodes: dict[str, LayerItem]
+    chains: list[list[LayerItem]]
     turned: frozenset[int]
 
 
@@ -87,7 +87,8 @@ def into_layers(boxes: Mapping[str, Box], links: Sequence[Link]) -> Layers:
     down = [(k.target, k.source) if i in turned else (k.source, k.target) for i, k in enumerate(links)]
     layer_of = _layer_numbers(list(boxes), [(a, b) for a, b in down if a != b])
     nodes = {
-        name: Item(box.width, box.height, is_node=True, layer=layer_of[name]) for name, box in boxes.items()
+        name: LayerItem(box.width, box.height, is_node=True, layer=layer_of[name])
+        for name, box in boxes.items()
     }
     chains = [_chain(nodes[a], nodes[b], links[i], i in turned) for i, (a, b) in enumerate(down)]
     layers = Layers(_rows(nodes), nodes, chains, turned)
@@ -147,10 +148,10 @@ def _topological(
                 ready.append(target)
 
 
-def _chain(upper: Item, lower: Item, link: Link, is_turned: bool) -> list[Item]:
+def _chain(upper: LayerItem, lower: LayerItem, link: Link, is_turned: bool) -> list[LayerItem]:
     if upper is lower:
         return [upper]
-    passes = [Item(0, 0, is_node=False, layer=n) for n in range(upper.layer + 1, lower.layer)]
+    passes = [LayerItem(0, 0, is_node=False, layer=n) for n in range(upper.layer + 1, lower.layer)]
     if link.label_width:
         label = passes[(len(passes) // 4) * 2]  # an odd layer near the middle
         label.width, label.height = link.label_width, link.label_height
@@ -163,9 +164,11 @@ def _chain(upper: Item, lower: Item, link: Link, is_turned: bool) -> list[Item]:
     return chain
 
 
-def _rows(nodes: Mapping[str, Item]) -> list[list[Item]]:
+def _rows(nodes: Mapping[str, LayerItem]) -> list[list[LayerItem]]:
     """Return the layers in the order of a depth-first walk, which seldom crosses itself."""
-    rows: list[list[Item]] = [[] for _ in range(1 + max((node.layer for node in nodes.values()), default=-1))]
+    rows: list[list[LayerItem]] = [
+        [] for _ in range(1 + max((node.layer for node in nodes.values()), default=-1))
+    ]
     seen: set[int] = set()
     stack = [node for node in reversed(list(nodes.values())) if not node.above]
     while stack:
@@ -178,7 +181,7 @@ def _rows(nodes: Mapping[str, Item]) -> list[list[Item]]:
     return rows
 
 
-def _sort(rows: list[list[Item]]) -> None:
+def _sort(rows: list[list[LayerItem]]) -> None:
     """Sort the layers from several starting orders, each a further rotation of the first; keep the best.
 
     On random graphs twelve starts have half the crossings of one start.
@@ -197,13 +200,13 @@ def _sort(rows: list[list[Item]]) -> None:
     _number(rows)
 
 
-def _turned(row: Sequence[Item], start: int, start_count: int) -> list[Item]:
+def _turned(row: Sequence[LayerItem], start: int, start_count: int) -> list[LayerItem]:
     cut = len(row) * start // start_count
     turned = [*row[cut:], *row[:cut]]
     return turned[::-1] if start % 2 else turned
 
 
-def _sweep(rows: list[list[Item]]) -> tuple[list[list[Item]], int]:
+def _sweep(rows: list[list[LayerItem]]) -> tuple[list[list[LayerItem]], int]:
     """Sweep down and up, each layer by the mean place of its neighbours; return the best order found."""
     _number(rows)
     best, fewest, stale_count = [list(row) for row in rows], _crossing_count(rows), 0
@@ -221,7 +224,7 @@ def _sweep(rows: list[list[Item]]) -> tuple[list[list[Item]], int]:
     return best, fewest
 
 
-def _sort_by_neighbours(rows: Sequence[list[Item]], *, downwards: bool, mirror_ties: bool) -> None:
+def _sort_by_neighbours(rows: Sequence[list[LayerItem]], *, downwards: bool, mirror_ties: bool) -> None:
     for row in rows if downwards else reversed(rows):
         if mirror_ties:
             row.reverse()
@@ -229,11 +232,11 @@ def _sort_by_neighbours(rows: Sequence[list[Item]], *, downwards: bool, mirror_t
         _number([row])
 
 
-def _mean_order(item: Item, neighbours: Sequence[Item]) -> float:
+def _mean_order(item: LayerItem, neighbours: Sequence[LayerItem]) -> float:
     return sum(n.order for n in neighbours) / len(neighbours) if neighbours else item.order
 
 
-def _swap_neighbours(row: list[Item], *, ties_too: bool) -> None:
+def _swap_neighbours(row: list[LayerItem], *, ties_too: bool) -> None:
     for place in range(len(row) - 1):
         left, right = row[place], row[place + 1]
         gain = _swap_gain(left.above, right.above) + _swap_gain(left.below, right.below)
@@ -242,7 +245,7 @@ def _swap_neighbours(row: list[Item], *, ties_too: bool) -> None:
             left.order, right.order = right.order, left.order
 
 
-def _swap_gain(left: Sequence[Item], right: Sequence[Item]) -> int:
+def _swap_gain(left: Sequence[LayerItem], right: Sequence[LayerItem]) -> int:
     """Return how many crossings disappear when two neighbours change places."""
     gain = 0
     for one in left:
@@ -252,7 +255,7 @@ def _swap_gain(left: Sequence[Item], right: Sequence[Item]) -> int:
     return gain
 
 
-def _crossing_count(rows: Sequence[Sequence[Item]]) -> int:
+def _crossing_count(rows: Sequence[Sequence[LayerItem]]) -> int:
     """Count inversions, layer by layer (Barth, Juenger, Mutzel, Simple Bilayer Cross Counting, 2002)."""
     count = 0
     for row in rows:
@@ -265,7 +268,7 @@ def _crossing_count(rows: Sequence[Sequence[Item]]) -> int:
     return count
 
 
-def _number(rows: Sequence[Sequence[Item]]) -> None:
+def _number(rows: Sequence[Sequence[LayerItem]]) -> None:
     for row in rows:
         for order, item in enumerate(row):
             item.order = order

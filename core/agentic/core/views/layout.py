@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import inf
 from statistics import median
 
-from agentic.core.views.layers import LABEL_INDENT, Box, Item, Layers, Link, into_layers
+from agentic.core.views.layers import LABEL_INDENT, Box, LayerItem, Layers, Link, into_layers
 
 Point = tuple[float, float]
 
@@ -55,7 +55,7 @@ class _Grid:
     spans: list[Point]
     ports: Mapping[tuple[int, int], float]
 
-    def middle(self, item: Item) -> float:
+    def middle(self, item: LayerItem) -> float:
         return sum(self.spans[item.layer]) / 2
 
 
@@ -104,9 +104,9 @@ def _place(layers: Layers) -> None:
         _straighten(rows, chain)
 
 
-def _straighten(rows: Sequence[Sequence[Item]], chain: Sequence[Item]) -> None:
+def _straighten(rows: Sequence[Sequence[LayerItem]], chain: Sequence[LayerItem]) -> None:
     """Keep a long link upright as far as its neighbours leave room, with as few steps aside as possible."""
-    run: list[Item] = []
+    run: list[LayerItem] = []
     low, high = -inf, inf
     for item in chain[1:-1]:
         room = _room(rows[item.layer], item)
@@ -118,21 +118,21 @@ def _straighten(rows: Sequence[Sequence[Item]], chain: Sequence[Item]) -> None:
     _align(run, low, high)
 
 
-def _room(row: Sequence[Item], item: Item) -> Point:
+def _room(row: Sequence[LayerItem], item: LayerItem) -> Point:
     """Return the limits for moves of the item's line."""
     low = row[item.order - 1].x + _gap(row[item.order - 1], item) if item.order else -inf
     high = row[item.order + 1].x - _gap(item, row[item.order + 1]) if item.order + 1 < len(row) else inf
     return (low + item.aside, high + item.aside)
 
 
-def _align(run: Sequence[Item], low: float, high: float) -> None:
+def _align(run: Sequence[LayerItem], low: float, high: float) -> None:
     if run:
         line = min(max(median(item.line for item in run), low), high)
         for item in run:
             item.x = line - item.aside
 
 
-def _pull(row: Sequence[Item], neighbours_of: Callable[[Item], Sequence[Item]]) -> None:
+def _pull(row: Sequence[LayerItem], neighbours_of: Callable[[LayerItem], Sequence[LayerItem]]) -> None:
     wishes, weights = [], []
     for item in row:
         pulls = [(_strength(item, other), other.line - item.aside) for other in neighbours_of(item)]
@@ -144,7 +144,7 @@ def _pull(row: Sequence[Item], neighbours_of: Callable[[Item], Sequence[Item]]) 
         item.x = x
 
 
-def _strength(item: Item, other: Item) -> float:
+def _strength(item: LayerItem, other: LayerItem) -> float:
     """Return how straight a link should be: most within a long one, more if its node has only this one."""
     if not item.is_node and not other.is_node:
         return 8
@@ -152,7 +152,7 @@ def _strength(item: Item, other: Item) -> float:
     return 4 if len(node.above if side else node.below) == 1 else 1
 
 
-def _gap(left: Item, right: Item) -> float:
+def _gap(left: LayerItem, right: LayerItem) -> float:
     gap = _NODE_GAP if left.is_node and right.is_node else _PASS_GAP
     return (left.width + right.width) / 2 + gap
 
@@ -177,7 +177,7 @@ def _spread(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[fl
     return [mean + offset for mean, offset in zip(means, offsets, strict=False)]
 
 
-def _spans(rows: Sequence[Sequence[Item]]) -> list[Point]:
+def _spans(rows: Sequence[Sequence[LayerItem]]) -> list[Point]:
     """Return top and bottom of every layer; links that run far sideways get more height."""
     spans: list[Point] = []
     y = 0.0
@@ -232,7 +232,7 @@ def _route(grid: _Grid, index: int, boxes: Mapping[str, Box], link: Link) -> Rou
     return Route(points=tuple(reversed(unique) if index in grid.layers.turned else unique), label=label)
 
 
-def _can_be_cut(row: Sequence[Item], item: Item, before: float, after: float) -> bool:
+def _can_be_cut(row: Sequence[LayerItem], item: LayerItem, before: float, after: float) -> bool:
     """Whether a curve from the layer above to the one below may pass an odd layer without a stop."""
     if item.layer % 2 == 0 or item.width:
         return False
@@ -240,11 +240,11 @@ def _can_be_cut(row: Sequence[Item], item: Item, before: float, after: float) ->
     return all(abs(middle - other.x) > other.width / 2 + slope + 4 for other in row if other.width)
 
 
-def _label_point(grid: _Grid, item: Item) -> Point:
+def _label_point(grid: _Grid, item: LayerItem) -> Point:
     return (item.x + (LABEL_INDENT if item.aside else 0), grid.middle(item))
 
 
-def _loop(grid: _Grid, item: Item, box: Box, link: Link) -> Route:
+def _loop(grid: _Grid, item: LayerItem, box: Box, link: Link) -> Route:
     right, middle, reach = item.x + box.width / 2, grid.middle(item), min(box.height / 4, 14)
     label = (right + LOOP_WIDTH + link.label_width / 2, middle) if link.label_width else None
     return Route(points=((right, middle - reach), (right, middle + reach)), label=label)

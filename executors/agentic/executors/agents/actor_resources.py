@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
-from agentic.core.browser import BrowserRequest, Manners, RenderedPage
+from agentic.core.browser import BrowserRequest, Politeness, RenderedPage
 from agentic.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ class SharedBrowser:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
+    async def render(self, request: BrowserRequest, politeness: Politeness) -> RenderedPage:
         """See :meth:`agentic.core.browser.Browser.render`."""
         browser, users = self._shared()
         users.add(self)
-        return await browser.render(request, manners)
+        return await browser.render(request, politeness)
 
     async def aclose(self) -> None:
         """Release the browser."""
@@ -63,7 +63,7 @@ class Outside:
     Args:
         database: Holds the project's data.
         project_id: Owns the agent.
-        policy: Manners and limits of requests.
+        policy: Politeness and limits of requests.
         settings: The settings of this process.
     """
 

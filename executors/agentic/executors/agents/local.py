@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from agentic.core.bus import open_bus
-from agentic.core.garbage import collect_seldom
+from agentic.core.garbage import tune_gc
 from agentic.core.settings import Settings
 from agentic.core.threads import in_thread
 from agentic.executors.agents.runner import EventListener, ExecutionOutcome, Host, find_both, run_execution
@@ -58,7 +58,7 @@ def run_locally(
             )
             return await run_execution(execution.id, execution.agent_id, host=host, on_event=on_event)
 
-    collect_seldom()
+    tune_gc()
     with _terminable(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
         return runner.run(run())
 

@@ -10,7 +10,7 @@ HOP_FIELDS = frozenset({"connection", "keep-alive"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class RequestHead:
     """The head of a browser's request to its proxy.
 
     Attributes:
@@ -48,7 +48,7 @@ class Head:
         return next((value for name, value in self.fields if name.lower() == wanted), "")
 
 
-async def read_head(reader: asyncio.StreamReader) -> Head:
+async def read_head(reader: asyncio.StreamReader) -> RequestHead:
     """Read a request up to its body.
 
     Raises:
@@ -59,7 +59,7 @@ async def read_head(reader: asyncio.StreamReader) -> Head:
     return parsed(await reader.readuntil(b"\r\n\r\n"))
 
 
-def parsed(head: bytes) -> Head:
+def parsed(head: bytes) -> RequestHead:
     """Return the parsed head of a request.
 
     Raises:
@@ -73,10 +73,10 @@ def parsed(head: bytes) -> Head:
         raise ValueError(f"no place to connect to in {method} request")
     fields = tuple((name, value.strip()) for name, _, value in (line.partition(":") for line in lines))
     path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-    return Head(method=method, host=parts.hostname, port=port, target=path, fields=fields)
+    return RequestHead(method=method, host=parts.hostname, port=port, target=path, fields=fields)
 
 
-def rewritten(head: Head) -> bytes:
+def rewritten(head: RequestHead) -> bytes:
     """Return the head to send to the host: without proxy fields, and for one request per connection."""
     kept = [
         f"{name}: {value}\r\n"

@@ -33,7 +33,7 @@ _TEXT_ENDS = ("json", "xml", "javascript", "yaml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class LoadedDocument:
     """The last document loaded in the window.
 
     Attributes:
@@ -67,7 +67,7 @@ class Interception:
         enter: Callable[[str], Awaitable[None]],
         end: Callable[[], None],
     ) -> None:
-        self.document: Document | None = None
+        self.document: LoadedDocument | None = None
         self.fault: Exception | None = None
         self.going_to = request.url
         self._cdp = cdp
@@ -155,12 +155,12 @@ class Interception:
         """Keep a response as the window's document; refuse one that no window can show."""
         response = _response(event)
         kind = response.content_type
-        self.document = Document(response=response)
+        self.document = LoadedDocument(response=response)
         if kind in _HTML and not _is_attachment(response):
             return True
         if _is_text(kind) and not _is_attachment(response):
             body = await self._cdp.send("Fetch.getResponseBody", {"requestId": event["requestId"]})
-            self.document = Document(response=_response(event, _bytes_of(body)), is_text=True)
+            self.document = LoadedDocument(response=_response(event, _bytes_of(body)), is_text=True)
             return True
         if response.status < 400:
             what = "a download" if _is_attachment(response) else kind

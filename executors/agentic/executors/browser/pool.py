@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from agentic.core.browser import BrowserRequest, Manners, RenderedPage
+from agentic.core.browser import BrowserRequest, Politeness, RenderedPage
 from agentic.core.logging import get_logger
 from agentic.core.settings import Settings, load_settings
 from agentic.core.threads import in_thread
@@ -62,10 +62,10 @@ class PlaywrightBrowser:
     ) -> None:
         await self.aclose()
 
-    async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
+    async def render(self, request: BrowserRequest, politeness: Politeness) -> RenderedPage:
         """See :meth:`agentic.core.browser.Browser.render`."""
         async with self._places, self._leased() as browser:
-            return await browser.render(request, manners)
+            return await browser.render(request, politeness)
 
     async def aclose(self) -> None:
         """End the browser, if one runs. Its open pages fail."""

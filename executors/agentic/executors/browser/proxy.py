@@ -16,9 +16,9 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from agentic.core.browser import Manners
+from agentic.core.browser import Politeness
 from agentic.executors.browser.dialing import Dialer, Refused
-from agentic.executors.browser.heads import Head, read_head, rewritten
+from agentic.executors.browser.heads import RequestHead, read_head, rewritten
 
 HEAD_S = 30.0
 HANG_UP_S = 1.0
@@ -35,7 +35,7 @@ class Pass:
     """One page's permission to use the proxy, and its use so far.
 
     Attributes:
-        manners: The size limit.
+        politeness: The size limit.
         dialer: Connects to allowed addresses.
         password: Password of the user :data:`USER`.
         received_bytes: Bytes received so far over the network.
@@ -44,7 +44,7 @@ class Pass:
         on_used_up: Called when the limit is exceeded.
     """
 
-    manners: Manners
+    politeness: Politeness
     dialer: Dialer
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     received_bytes: int = 0
@@ -55,7 +55,7 @@ class Pass:
     @property
     def is_used_up(self) -> bool:
         """Whether the limit is exceeded."""
-        return self.received_bytes > self.manners.max_bytes
+        return self.received_bytes > self.politeness.max_bytes
 
 
 class GuardedProxy:
@@ -80,9 +80,9 @@ class GuardedProxy:
             await self.withdraw(given)
         await _end(self._strangers)
 
-    def admit(self, manners: Manners) -> Pass:
+    def admit(self, politeness: Politeness) -> Pass:
         """Return a pass for a page."""
-        given = Pass(manners=manners, dialer=Dialer(manners.guard, manners.proxy))
+        given = Pass(politeness=politeness, dialer=Dialer(politeness.guard, politeness.proxy))
         self._passes[given.password] = given
         return given
 
@@ -120,7 +120,7 @@ class GuardedProxy:
 
 
 async def _through(
-    given: Pass, head: Head, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    given: Pass, head: RequestHead, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     """Connect to the target of ``head``, and pass on the data in both directions."""
     try:
@@ -199,7 +199,7 @@ async def _hang_up(writer: asyncio.StreamWriter) -> None:
         writer.transport.abort()
 
 
-def _password(head: Head) -> str:
+def _password(head: RequestHead) -> str:
     scheme, _, value = head.field("proxy-authorization").partition(" ")
     if scheme.lower() != "basic":
         return ""

@@ -10,7 +10,7 @@ from typing import cast
 
 from playwright.async_api import Browser, BrowserContext, Error, StorageState, async_playwright
 
-from agentic.core.browser import BrowserRequest, BrowserUnavailableError, Manners, RenderedPage
+from agentic.core.browser import BrowserRequest, BrowserUnavailableError, Politeness, RenderedPage
 from agentic.core.browser.storage import storage_state
 from agentic.core.http import FailureClass, FetchError
 from agentic.core.logging import get_logger
@@ -60,9 +60,9 @@ class RunningBrowser:
         """Whether it runs and answers."""
         return self._browser.is_connected() and not self._is_broken
 
-    async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
+    async def render(self, request: BrowserRequest, politeness: Politeness) -> RenderedPage:
         """See :meth:`agentic.core.browser.Browser.render`."""
-        given = self._proxy.admit(manners)
+        given = self._proxy.admit(politeness)
         show = asyncio.timeout(None)
         try:
             async with show, self._among_shows(show), self._visit(request, given) as visit:
@@ -117,7 +117,7 @@ class RunningBrowser:
             },
             service_workers="block",
             storage_state=state,
-            user_agent=given.manners.user_agent,
+            user_agent=given.politeness.user_agent,
             viewport={"width": request.viewport.width, "height": request.viewport.height},
         )
 

@@ -8,13 +8,13 @@ from typing import cast
 
 from playwright.async_api import BrowserContext, Error, Page
 
-from agentic.core.browser import BrowserRequest, BrowserStep, Manners, RenderedPage, Scroll
+from agentic.core.browser import BrowserRequest, BrowserStep, Politeness, RenderedPage, Scroll
 from agentic.core.browser.cookies import keep_cookies
 from agentic.core.http import FailureClass, FetchError
 from agentic.core.http.urls import host_of, without_credentials
 from agentic.core.types import JSONValue
 from agentic.executors.browser.faults import CRASHED, net_failure
-from agentic.executors.browser.interception import Document, Interception
+from agentic.executors.browser.interception import Interception, LoadedDocument
 from agentic.executors.browser.limit import TimeLimit
 from agentic.executors.browser.proxy import Pass
 from agentic.executors.browser.steps import first, take_step
@@ -40,8 +40,8 @@ class Visit:
         self._request = request
         self._given = given
         self._cookies = cookies
-        self._manners: Manners = given.manners
-        self._limit = TimeLimit(request.timeout_s or given.manners.timeout_s)
+        self._politeness: Politeness = given.politeness
+        self._limit = TimeLimit(request.timeout_s or given.politeness.timeout_s)
         self._wanted = ""
         self._has_crashed = False
 
@@ -61,7 +61,7 @@ class Visit:
         self._given.on_used_up = self._limit.end
         try:
             await self._interception.start()
-            await self._manners.enter(self._request.url)
+            await self._politeness.enter(self._request.url)
             return await self._shown(page)
         finally:
             await self._interception.aclose()
@@ -116,7 +116,7 @@ class Visit:
             storage=storage,
             elapsed_s=self._limit.elapsed_s,
         )
-        if len(shown.body) > self._manners.max_bytes:
+        if len(shown.body) > self._politeness.max_bytes:
             raise self._too_large()
         return shown
 
@@ -138,7 +138,7 @@ class Visit:
         keep_cookies(session.cookies, self._cookies, state["cookies"])
         return state["origins"]
 
-    def _document(self, page: Page) -> Document:
+    def _document(self, page: Page) -> LoadedDocument:
         document = self._interception.document
         if document is None or page.url.startswith(ERROR_PAGE):
             raise self._failure("net::ERR_FAILED")
@@ -146,7 +146,7 @@ class Visit:
 
     async def _enter_next(self, url: str) -> None:
         with self._limit.paused():
-            await self._manners.enter(url)
+            await self._politeness.enter(url)
 
     def _crash(self, _page: Page) -> None:
         self._has_crashed = True
@@ -192,7 +192,7 @@ class Visit:
         return FetchError(url, FailureClass.TIMEOUT, reason)
 
     def _too_large(self) -> FetchError:
-        limit = self._manners.max_bytes
+        limit = self._politeness.max_bytes
         reason = (
             f"it is larger than {limit} bytes with all its resources; raise max_bytes, or block more of them"
         )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agentic.executors.commands.execution_choice import Pair
     from agentic.executors.commands.steering import Desk
     from agentic.executors.exports.exporting import Export, Exported
-    from agentic.executors.exports.targets import Target
+    from agentic.executors.exports.targets import ExportTarget
     from agentic.mappers import AgentModel, ExecutionModel
 
 STDOUT = "-"
@@ -136,7 +136,7 @@ def _export_one(
 
 def _export_to(
     desk: Desk, wanted: Export, execution: ExecutionModel, agent: AgentModel
-) -> tuple[Target, Exported | None]:
+) -> tuple[ExportTarget, Exported | None]:
     """Write rows; return where to and how many, or None once standard output has no reader."""
     from agentic.executors.exports.exporting import check_export, export_rows
     from agentic.executors.exports.targets import while_read
@@ -145,7 +145,7 @@ def _export_to(
     return wanted.target, while_read(partial(export_rows, wanted, desk.database, execution, agent))
 
 
-def _line(target: Target, exported: Exported | None) -> str:
+def _line(target: ExportTarget, exported: Exported | None) -> str:
     return f"wrote {exported.row_count:,} rows of {exported.table} to {target}" if exported else "not read"
 
 
@@ -172,9 +172,9 @@ def read_export(
         return None
     from agentic.executors.exports.exporting import Export
     from agentic.executors.exports.formats import ExportFormat
-    from agentic.executors.exports.targets import Target
+    from agentic.executors.exports.targets import ExportTarget
 
-    target = Target.parse(out)
+    target = ExportTarget.parse(out)
     if excel_safe and target.format is not ExportFormat.CSV:
         raise OptionError(f"--excel-safe needs CSV, and {target} is JSON lines; use a name that ends in .csv")
     return Export(target=target, table=table, with_meta=with_meta, excel_safe=excel_safe)

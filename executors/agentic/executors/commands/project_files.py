@@ -18,7 +18,7 @@ from agentic.executors.commands.options import AsJson, DryRun, checked_name, rea
 from agentic.executors.commands.steering import say
 
 if TYPE_CHECKING:
-    from agentic.executors.projects.importing import Change
+    from agentic.executors.projects.importing import ImportedChange
 
 
 def add_files(projects: typer.Typer) -> None:
@@ -79,7 +79,7 @@ def import_it(
         _say(changes, missing, dry_run=dry_run)
 
 
-def _say(changes: Sequence[Change], missing: Sequence[str], *, dry_run: bool) -> None:
+def _say(changes: Sequence[ImportedChange], missing: Sequence[str], *, dry_run: bool) -> None:
     differing = [change for change in changes if change.outcome != "unchanged"]
     for change in differing:
         say(str(change))

@@ -42,11 +42,11 @@ def prune_runs(desk: Desk, older_than_s: float, *, even_unpublished: bool, is_dr
         even_unpublished: Also runs with unpublished events.
         is_dry: Only count.
     """
-    from agentic.core.garbage import collect_seldom
+    from agentic.core.garbage import tune_gc
     from agentic.executors.commands.progress import progress_bars
     from agentic.mappers.runs.retention import Retention
 
-    collect_seldom()
+    tune_gc()
     retention = Retention(desk.database, desk.project_id, older_than_s)
     run_count = row_count = held_count = 0
     with progress_bars() as bars:

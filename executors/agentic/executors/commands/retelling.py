@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agentic.core.cli.replay.sources import Telling
+from agentic.core.cli.replay.sources import RunEvents
 from agentic.core.types import RunId
 from agentic.executors.commands.steering import opened_desk
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ALL = 2**31 - 1
 
 
-def in_ledger(run: str, project: str | None) -> Telling:
+def in_ledger(run: str, project: str | None) -> RunEvents:
     """Find a run in the ledger; see :class:`agentic.core.cli.replay.sources.EventSource`.
 
     Raises:
@@ -36,7 +36,7 @@ def in_ledger(run: str, project: str | None) -> Telling:
         events = tuple(_events(desk, run_id))
     if not events:
         raise UnknownRunError(run_id)
-    return Telling(run_id=run_id, project=desk.project, events=events, sources=("the ledger",))
+    return RunEvents(run_id=run_id, project=desk.project, events=events, sources=("the ledger",))
 
 
 def _events(desk: Desk, run_id: RunId) -> Iterator[WorkflowEvent]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agentic.core.hooks import get_registry
 from agentic.executors.exports.formats import ExportFormat, write_csv, write_jsonl
 from agentic.executors.exports.rows import META, Record, check_table, choose_table, read_fields, read_records
-from agentic.executors.exports.targets import Target
+from agentic.executors.exports.targets import ExportTarget
 from agentic.mappers import AgentModel, Database, ExecutionModel
 
 
@@ -23,7 +23,7 @@ class Export:
         excel_safe: See :func:`agentic.executors.exports.formats.write_csv`.
     """
 
-    target: Target
+    target: ExportTarget
     table: str | None = None
     with_meta: bool = False
     excel_safe: bool = False

@@ -23,7 +23,7 @@ _FORMATS = {".jsonl": ExportFormat.JSONL, ".ndjson": ExportFormat.JSONL, ".csv":
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class ExportTarget:
     """The target of records.
 
     Attributes:
@@ -39,7 +39,7 @@ class Target:
     is_stream: bool = False
 
     @classmethod
-    def parse(cls, name: str) -> Target:
+    def parse(cls, name: str) -> ExportTarget:
         """Parse ``items.jsonl``, ``items.csv``, one with ``.gz``, or ``-``: JSON lines on standard output.
 
         An existing target that is not a file (a named pipe, ``/dev/stdout``) gets JSON lines, too, unless

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from agentic.core.pipeline import Fault, SpecError
-from agentic.core.pipeline.spec.reader import Document, read_text
+from agentic.core.pipeline.spec.reader import SpecDocument, read_text
 from agentic.core.types import JSONValue
 from agentic.executors.agents.redaction import MASK
 from agentic.executors.projects.errors import ProjectFileError
@@ -96,7 +96,7 @@ class ReadFile:
     """A parsed file, with the positions of its parts in the text."""
 
     content: ProjectFile
-    document: Document
+    document: SpecDocument
     source: str
 
     def error(self, faults: Sequence[Fault]) -> ProjectFileError:
@@ -153,6 +153,6 @@ def _misnamed(content: ProjectFile) -> Iterator[Fault]:
                 yield Fault(message=f"{name!r} exists twice; remove or rename one", place=place)
 
 
-def _error(source: str, document: Document, faults: Sequence[Fault]) -> ProjectFileError:
+def _error(source: str, document: SpecDocument, faults: Sequence[Fault]) -> ProjectFileError:
     located = map(document.locate, faults)
     return ProjectFileError(source, sorted(located, key=lambda fault: (fault.line or 0, fault.column or 0)))

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline import Fault, PipelineSpec, SpecError, read_spec
-from agentic.core.pipeline.expressions.references import Place
+from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.types import JSONValue
 from agentic.executors.agents.catalog import AgentFacts, find_named, put_agent
 from agentic.executors.errors import AgentConfigError
@@ -45,7 +45,7 @@ ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ImportedChange:
     """The result for a part of the file: ``added``, ``changed`` (with details) or ``unchanged``."""
 
     kind: str
@@ -58,7 +58,7 @@ class Change:
         return f"{self.kind} {self.name}: {self.outcome}{what}"
 
 
-def import_project(session: Session, file: ReadFile, name: str | None = None) -> list[Change]:
+def import_project(session: Session, file: ReadFile, name: str | None = None) -> list[ImportedChange]:
     """Change a project to match its file, and return the changes.
 
     Args:
@@ -77,7 +77,7 @@ def import_project(session: Session, file: ReadFile, name: str | None = None) ->
     return work.changes
 
 
-def _put_project(session: Session, wanted: ProjectPart, name: str) -> tuple[ProjectModel, Change]:
+def _put_project(session: Session, wanted: ProjectPart, name: str) -> tuple[ProjectModel, ImportedChange]:
     try:
         owner, outcome = find_project(session, name), UNCHANGED
     except UnknownProjectError:
@@ -91,14 +91,14 @@ def _put_project(session: Session, wanted: ProjectPart, name: str) -> tuple[Proj
         changed.append("max_running")
     if outcome == UNCHANGED and changed:
         outcome = CHANGED
-    return owner, Change(kind="project", name=name, outcome=outcome, changed=tuple(changed))
+    return owner, ImportedChange(kind="project", name=name, outcome=outcome, changed=tuple(changed))
 
 
 @dataclass(slots=True)
 class _Import:
     session: Session
     owner: ProjectModel
-    changes: list[Change]
+    changes: list[ImportedChange]
     faults: list[Fault] = field(default_factory=list)
     _specs: dict[str, PipelineSpec] = field(default_factory=dict)
 
@@ -111,7 +111,7 @@ class _Import:
         for index, schedule in enumerate(content.schedules):
             self._try(("schedules", index), partial(self._put_schedule, schedule))
 
-    def _try(self, place: Place, put: Callable[[], None]) -> None:
+    def _try(self, place: ValuePath, put: Callable[[], None]) -> None:
         try:
             put()
         except FaultyPartError as exc:
@@ -201,4 +201,6 @@ class _Import:
         self._note(kind, name, CHANGED if differing else UNCHANGED, differing)
 
     def _note(self, kind: str, name: str, outcome: str, changed: list[str] | None = None) -> None:
-        self.changes.append(Change(kind=kind, name=name, outcome=outcome, changed=tuple(changed or ())))
+        self.changes.append(
+            ImportedChange(kind=kind, name=name, outcome=outcome, changed=tuple(changed or ()))
+        )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from agentic.core.pipeline import Fault
-from agentic.core.pipeline.expressions.references import Place
+from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.types import JSONValue
 from agentic.executors.agents.redaction import MASK
 from agentic.executors.projects.files import SchedulePart
@@ -74,7 +74,7 @@ def timing_of(wanted: SchedulePart) -> Timing:
 
 
 def unmasked(
-    value: JSONValue, known: JSONValue, place: Place, missing: list[Fault], owner: str = "agent"
+    value: JSONValue, known: JSONValue, place: ValuePath, missing: list[Fault], owner: str = "agent"
 ) -> JSONValue:
     """Return ``value`` with its masked secrets taken from the stored data; record missing ones.
 

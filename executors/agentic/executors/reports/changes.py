@@ -20,7 +20,7 @@ _GONE = ("gone", "http_404", "http_410")
 _WHY = {True: "no page links to it", False: "not found yet"}
 
 
-class Change(StrEnum):
+class PageChange(StrEnum):
     """How a page has changed since the earlier crawl.
 
     ``UNKNOWN`` is a page fetched then but not now, for a reason that does not prove that it is gone.
@@ -34,9 +34,9 @@ class Change(StrEnum):
 
 
 _STATES = {
-    Change.NEW: FrontierState.DONE,
-    Change.CHANGED: FrontierState.DONE,
-    Change.GONE: FrontierState.FAILED,
+    PageChange.NEW: FrontierState.DONE,
+    PageChange.CHANGED: FrontierState.DONE,
+    PageChange.GONE: FrontierState.FAILED,
 }
 
 
@@ -62,8 +62,8 @@ class ChangeReport:
 
     execution_id: str
     against_id: str
-    counts: dict[Change, int]
-    pages: dict[Change, tuple[ChangedPage, ...]]
+    counts: dict[PageChange, int]
+    pages: dict[PageChange, tuple[ChangedPage, ...]]
     is_whole: bool
 
 
@@ -126,13 +126,13 @@ class _Comparison:
         is_whole = self._is_whole()
         known = self._known()
         counted = self.session.execute(select(known.c.kind, func.count()).group_by(known.c.kind))
-        counts = dict.fromkeys(Change, 0) | {Change(kind): count for kind, count in counted if kind}
-        named = [change for change in Change if counts[change] and change is not Change.UNCHANGED]
-        pages: dict[Change, list[ChangedPage]] = {
+        counts = dict.fromkeys(PageChange, 0) | {PageChange(kind): count for kind, count in counted if kind}
+        named = [change for change in PageChange if counts[change] and change is not PageChange.UNCHANGED]
+        pages: dict[PageChange, list[ChangedPage]] = {
             change: self._pages(_of_kind(known, change, listed)) for change in named
         }
         if lost := self._lost_count(counts):
-            change = Change.GONE if is_whole else Change.UNKNOWN
+            change = PageChange.GONE if is_whole else PageChange.UNKNOWN
             counts[change] += lost
             found = pages.get(change, [])
             pages[change] = found + self._pages(self._lost(listed - len(found)), _WHY[is_whole])
@@ -140,7 +140,7 @@ class _Comparison:
             execution_id=self.execution.id,
             against_id=self.against.id,
             counts=counts,
-            pages={change: tuple(pages[change]) for change in Change if change in pages},
+            pages={change: tuple(pages[change]) for change in PageChange if change in pages},
             is_whole=is_whole,
         )
 
@@ -164,10 +164,10 @@ class _Comparison:
             .subquery("known")
         )
 
-    def _lost_count(self, counts: Mapping[Change, int]) -> int:
+    def _lost_count(self, counts: Mapping[PageChange, int]) -> int:
         """Return how many pages only the earlier crawl has: all it fetched except the later crawl's pages."""
         fetched = self.session.scalar(select(func.count()).where(*self._was_fetched)) or 0
-        return fetched - sum(count for change, count in counts.items() if change is not Change.NEW)
+        return fetched - sum(count for change, count in counts.items() if change is not PageChange.NEW)
 
     def _lost(self, limit: int) -> Executable:
         return (
@@ -196,7 +196,7 @@ class _Comparison:
         return (*of_then, self.then.state == FrontierState.DONE)
 
 
-def _of_kind(known: Subquery, change: Change, limit: int) -> Executable:
+def _of_kind(known: Subquery, change: PageChange, limit: int) -> Executable:
     """Return the pages of a kind in the order they were found: the order of the index within a state."""
     query = select(known.c.url, known.c.reason).where(known.c.kind == change.value)
     state = _STATES.get(change)
@@ -212,12 +212,12 @@ def _kind_and_reason(
     is_done, was_done = now.state == FrontierState.DONE, then.id.is_not(None)
     is_told = and_(now.content_hash.is_not(None), then.content_hash.is_not(None))
     kind = case(
-        (and_(is_done, ~was_done), Change.NEW.value),
-        (and_(is_done, ~is_told), Change.UNKNOWN.value),
-        (and_(is_done, now.content_hash == then.content_hash), Change.UNCHANGED.value),
-        (is_done, Change.CHANGED.value),
-        (and_(was_done, now.failure_class.in_(_GONE)), Change.GONE.value),
-        (was_done, Change.UNKNOWN.value),
+        (and_(is_done, ~was_done), PageChange.NEW.value),
+        (and_(is_done, ~is_told), PageChange.UNKNOWN.value),
+        (and_(is_done, now.content_hash == then.content_hash), PageChange.UNCHANGED.value),
+        (is_done, PageChange.CHANGED.value),
+        (and_(was_done, now.failure_class.in_(_GONE)), PageChange.GONE.value),
+        (was_done, PageChange.UNKNOWN.value),
         else_="",
     )
     reason = case(

@@ -12,7 +12,7 @@ CELL_CHARS = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BarPart:
     """A drawn part of a whole: its name, number and colour."""
 
     name: str
@@ -77,7 +77,7 @@ def _cell(cell: str, *, is_number: bool) -> Html:
     return element("td", cell, class_="n" if is_number else None)
 
 
-def track(parts: Sequence[Part], whole: float | None = None) -> Html:
+def track(parts: Sequence[BarPart], whole: float | None = None) -> Html:
     """Return a bar of parts side by side; with ``whole`` its length is their share of that."""
     total = sum(part.count for part in parts) if whole is None else whole
     pieces = [
@@ -93,7 +93,7 @@ def track(parts: Sequence[Part], whole: float | None = None) -> Html:
     return element("div", *pieces, class_="track", role="img", aria_label=told)
 
 
-def big_bar(parts: Sequence[Part]) -> Html:
+def big_bar(parts: Sequence[BarPart]) -> Html:
     """Return a bar with a legend of its colours."""
     total = sum(part.count for part in parts)
     legend = [
@@ -135,5 +135,5 @@ def and_more(shown: int, total: int) -> Html:
     return element("p", f"… and {total - shown:,} more", class_="said")
 
 
-def _width(part: Part, total: float) -> str:
+def _width(part: BarPart, total: float) -> str:
     return f"{100 * part.count / total:.2f}" if total else "0"

@@ -17,7 +17,7 @@ from agentic.executors.reports.facts import (
 )
 from agentic.executors.reports.markup import NBSP, Html, element, joined, link
 from agentic.executors.reports.parts import (
-    Part,
+    BarPart,
     Section,
     and_more,
     bullets,
@@ -81,7 +81,7 @@ def failures_section(failures: Sequence[FailureFacts]) -> Section:
             word(one.failure_class),
             number(one.count),
             share(one.count, total),
-            track([Part(one.failure_class, one.count, "bad")], most),
+            track([BarPart(one.failure_class, one.count, "bad")], most),
             bullets(map(_example, one.examples)),
         )
         for one in failures
@@ -123,7 +123,7 @@ def _strategy_row(kind: StrategyFacts) -> Sequence[str]:
         done,
         number(kind.count),
         f"{number(kind.recovered)} · {share(kind.recovered, kind.count)}",
-        track([Part("recovered", kind.recovered, "ok"), Part("failed", lost, "bad")]),
+        track([BarPart("recovered", kind.recovered, "ok"), BarPart("failed", lost, "bad")]),
     )
 
 
@@ -153,9 +153,9 @@ def hosts_section(hosts: Sequence[HostFacts], total: int) -> Section:
             number(host.left),
             track(
                 [
-                    Part("fetched", host.done, ""),
-                    Part("failed", host.failed, "bad"),
-                    Part("left", host.left, "gray"),
+                    BarPart("fetched", host.done, ""),
+                    BarPart("failed", host.failed, "bad"),
+                    BarPart("left", host.left, "gray"),
                 ],
                 most,
             ),

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from agentic.core.ids import SHORT_CHARS
-from agentic.executors.reports.changes import Change, ChangeReport
+from agentic.executors.reports.changes import ChangeReport, PageChange
 from agentic.executors.reports.facts import TableSample
 from agentic.executors.reports.markup import Html, element, joined, link
 from agentic.executors.reports.parts import (
-    Part,
+    BarPart,
     Section,
     and_more,
     big_bar,
@@ -27,18 +27,18 @@ LINK_CHARS = 200
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?([+-]\d\d:\d\d|Z)?")
 _ROWS = {"inserted": "ok", "updated": "", "unchanged": "gray", "rejected": "bad"}
 _CHANGES = {
-    Change.NEW: "ok",
-    Change.CHANGED: "",
-    Change.GONE: "bad",
-    Change.UNKNOWN: "warn",
-    Change.UNCHANGED: "gray",
+    PageChange.NEW: "ok",
+    PageChange.CHANGED: "",
+    PageChange.GONE: "bad",
+    PageChange.UNKNOWN: "warn",
+    PageChange.UNCHANGED: "gray",
 }
 
 
 def changes_section(changes: ChangeReport) -> Section:
     """Show the changes since the previous crawl."""
     bar = big_bar(
-        [Part(str(change), changes.counts.get(change, 0), colour) for change, colour in _CHANGES.items()]
+        [BarPart(str(change), changes.counts.get(change, 0), colour) for change, colour in _CHANGES.items()]
     )
     about = (
         f"Pages compared with those of execution {changes.against_id[:SHORT_CHARS]}, by the hashes of "
@@ -63,7 +63,7 @@ def _changed(url: str, reason: str) -> Html:
 
 def rows_section(counts: Mapping[str, int], tables: Sequence[TableSample]) -> Section:
     """Show the stored rows, with samples."""
-    parts = [Part(name, counts.get(name, 0), colour) for name, colour in _ROWS.items()]
+    parts = [BarPart(name, counts.get(name, 0), colour) for name, colour in _ROWS.items()]
     bar = [big_bar(parts)] if sum(part.count for part in parts) else []
     shown = [joined([element("h3", _heading(main)), _sample(main)]) for main in tables[-1:]]
     shown += [folded(_heading(sample), _sample(sample)) for sample in tables[:-1]]

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from agentic.executors.reports.facts import Header, PageCounts, RunReport, StepFacts
 from agentic.executors.reports.markup import Html, element, joined
-from agentic.executors.reports.parts import Part, Section, table, tile, track, word
+from agentic.executors.reports.parts import BarPart, Section, table, tile, track, word
 from agentic.executors.reports.plots import spark
 from agentic.executors.reports.scales import duration, number, share
 
@@ -137,7 +137,7 @@ def steps_section(steps: Sequence[StepFacts]) -> Section:
             word(step.name),
             number(step.count),
             duration(step.total_s),
-            track([Part(step.name, step.total_s, "")], most),
+            track([BarPart(step.name, step.total_s, "")], most),
             duration(step.total_s / step.count),
             duration(step.longest_s),
             spark(step.histogram),

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from agentic.core.logging import get_logger
 from agentic.executors.errors import BrokerUnavailableError
 from agentic.executors.schedules.cron import ScheduleTimesError
-from agentic.executors.schedules.times import Calendar, Plan, plan
+from agentic.executors.schedules.times import Calendar, FiringPlan, plan
 from agentic.executors.workers.dispatch import CeleryDispatcher
 from agentic.mappers import Database, ExecutionModel, ScheduleModel
 from agentic.mappers.catalog.schedule_firing import (
@@ -65,7 +65,7 @@ class Timekeeper:
             self._dispatch(queued)
         return min(waits, default=None)
 
-    def _planned(self, schedule: ScheduleModel, now: datetime) -> Plan:
+    def _planned(self, schedule: ScheduleModel, now: datetime) -> FiringPlan:
         """One unusable schedule must not stop the others; it is reported once."""
         try:
             planned = plan(Calendar.of(schedule), schedule.catch_up, schedule.settled_until, now)
@@ -73,11 +73,13 @@ class Timekeeper:
             if self._faults.get(schedule.id) != str(exc):
                 self._faults[schedule.id] = str(exc)
                 log.warning("schedule.refused", **_named(schedule), reason=str(exc))
-            return Plan()
+            return FiringPlan()
         self._faults.pop(schedule.id, None)
         return planned
 
-    def _fire(self, schedule: ScheduleModel, planned: Plan, queued: list[Queued], now: datetime) -> None:
+    def _fire(
+        self, schedule: ScheduleModel, planned: FiringPlan, queued: list[Queued], now: datetime
+    ) -> None:
         for due in planned.due:
             with self._database.writing() as session:
                 fired = fire_schedule(session, schedule, due)

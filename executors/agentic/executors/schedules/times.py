@@ -90,7 +90,7 @@ class Calendar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class FiringPlan:
     """The actions for a schedule now.
 
     Attributes:
@@ -104,7 +104,7 @@ class Plan:
     next_at: datetime | None = None
 
 
-def plan(calendar: Calendar, catch_up: CatchUp, settled_until: datetime, now: datetime) -> Plan:
+def plan(calendar: Calendar, catch_up: CatchUp, settled_until: datetime, now: datetime) -> FiringPlan:
     """Return the due times after ``settled_until`` to fire at ``now``.
 
     Of passed due times, ``last`` fires the newest, ``none`` the newest if it is at most 60 s late, and
@@ -115,7 +115,7 @@ def plan(calendar: Calendar, catch_up: CatchUp, settled_until: datetime, now: da
     """
     first = first_firing(calendar, settled_until)
     if first is None or first.at > now:
-        return Plan(next_at=first.at if first else None)
+        return FiringPlan(next_at=first.at if first else None)
     match catch_up:
         case CatchUp.ALL:
             return _all_of(calendar, settled_until, now)
@@ -123,7 +123,7 @@ def plan(calendar: Calendar, catch_up: CatchUp, settled_until: datetime, now: da
             newest = _newest(calendar, settled_until, now)
             following = first_firing(calendar, newest.due)
             is_fired = catch_up is CatchUp.LAST or now - newest.at <= timedelta(seconds=ON_TIME_S)
-            return Plan(
+            return FiringPlan(
                 due=(newest.due,) if is_fired else (),
                 missed=None if is_fired else newest.due,
                 next_at=following.at if following else None,
@@ -181,15 +181,15 @@ def check_timing(timing: Timing) -> None:
         raise ScheduleTimesError(f"the cron line {calendar.cron!r} is not due in 50 years; change it")
 
 
-def _all_of(calendar: Calendar, settled_until: datetime, now: datetime) -> Plan:
+def _all_of(calendar: Calendar, settled_until: datetime, now: datetime) -> FiringPlan:
     firings = calendar.firings_after(settled_until)
     passed = takewhile(lambda firing: firing.at <= now, firings)
     due = tuple(firing.due for firing in islice(passed, BATCH_SIZE))
     following = first_firing(calendar, due[-1])
     if following is None:
-        return Plan(due=due)
+        return FiringPlan(due=due)
     is_behind = following.at <= now
-    return Plan(due=due, next_at=now + timedelta(seconds=PACE_S) if is_behind else following.at)
+    return FiringPlan(due=due, next_at=now + timedelta(seconds=PACE_S) if is_behind else following.at)
 
 
 def _newest(calendar: Calendar, settled_until: datetime, now: datetime) -> Firing:

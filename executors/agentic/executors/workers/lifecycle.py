@@ -30,7 +30,7 @@ from celery.signals import (
 from celery.utils.log import mlevel
 from celery.worker.consumer import Consumer
 
-from agentic.core.garbage import collect_seldom
+from agentic.core.garbage import tune_gc
 from agentic.core.hooks import get_registry
 from agentic.core.ledger import ActivationId
 from agentic.core.logging import configure_logging, mask_handlers
@@ -200,7 +200,7 @@ def prepare_worker(
     """
     _require_broker(conf)
     load_plugins()
-    collect_seldom()
+    tune_gc()
     _folders.append(make_folder())
     level = logging.getLevelName(mlevel(options.get("loglevel") or logging.WARNING))
     configure_logging(level, load_settings().log_format)

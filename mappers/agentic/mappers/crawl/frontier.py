@@ -19,7 +19,7 @@ from agentic.core.pipeline.crawl.store import (
     FrontierLink,
     SliceId,
 )
-from agentic.core.pipeline.policies.policies import Attempt
+from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.policies.records import attempt_records
 from agentic.core.pipeline.steps.state import FailureTally
 from agentic.core.threads import in_thread
@@ -272,5 +272,5 @@ def _counts(rows: Sequence[tuple[int, ...]]) -> FrontierCounts:
     )
 
 
-def _tries(attempts: Sequence[Attempt]) -> str | None:
+def _tries(attempts: Sequence[StepAttempt]) -> str | None:
     return json.dumps(attempt_records(attempts)) if len(attempts) > 1 else None

@@ -18,7 +18,7 @@ from agentic.plugins.feed.libraries import check_libraries
 from agentic.plugins.feed.polls import Polls, WatchList
 from agentic.plugins.feed.settings import FeedSettings
 from agentic.plugins.feed.store import known_feeds
-from agentic.plugins.feed.workflow import Manners, poll_workflow
+from agentic.plugins.feed.workflow import PollingLimits, poll_workflow
 
 if TYPE_CHECKING:
     from agentic.mappers import Database
@@ -61,7 +61,7 @@ class FeedAgentExecutor(BaseAgentExecutor):
         client = FeedClient(lambda: nullcontext(http.fetcher))
         known = partial(known_feeds, database, self.agent.project_id)
         return AgentWork(
-            workflow=poll_workflow(client, known, Manners.of(settings, self.clock)),
+            workflow=poll_workflow(client, known, PollingLimits.of(settings, self.clock)),
             message_of=lambda state: WatchList.model_validate(state["watch"]),
             results_of=results_of,
             close=http.aclose,

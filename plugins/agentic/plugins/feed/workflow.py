@@ -26,7 +26,7 @@ LET_BE = "let_be"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
+class PollingLimits:
     """How to poll feeds.
 
     Attributes:
@@ -40,7 +40,7 @@ class Manners:
     clock: Callable[[], datetime] = utc_now
 
     @classmethod
-    def of(cls, settings: FeedSettings, clock: Callable[[], datetime] = utc_now) -> Manners:
+    def of(cls, settings: FeedSettings, clock: Callable[[], datetime] = utc_now) -> PollingLimits:
         """Return the values of ``settings``."""
         return cls(min_interval_s=settings.min_interval_s, max_entries=settings.max_entries, clock=clock)
 
@@ -91,22 +91,22 @@ class ListFeeds(Executor):
 class PollFeed(Executor):
     """Sends the result of a poll."""
 
-    def __init__(self, client: FeedClient, manners: Manners) -> None:
+    def __init__(self, client: FeedClient, limits: PollingLimits) -> None:
         super().__init__("poll_feed")
         self._client = client
-        self._manners = manners
+        self._limits = limits
 
     @handler
     async def poll(self, feed: FeedState) -> Poll:
         """Poll one feed; a missing answer is a result, too: it says when to retry."""
-        now, floor_s = self._manners.clock(), self._manners.min_interval_s
+        now, floor_s = self._limits.clock(), self._limits.min_interval_s
         try:
             response, found = await self._client.ask(feed)
         except (FetchError, UnreadableFeedError) as exc:
             return schedule.failed(feed, exc, now, floor_s=floor_s)
         if found is None:
             return schedule.unchanged(feed, response, now, floor_s=floor_s)
-        limit = self._manners.max_entries
+        limit = self._limits.max_entries
         return schedule.read(feed, response, found, now, floor_s=floor_s, max_entries=limit)
 
 
@@ -127,13 +127,13 @@ class CollectPolls(Executor):
         return let_be.model_copy(update={"polls": polls, "warnings": (*let_be.warnings, *broken)})
 
 
-def poll_workflow(client: FeedClient, known: Known, manners: Manners) -> Workflow:
+def poll_workflow(client: FeedClient, known: Known, limits: PollingLimits) -> Workflow:
     """Return the graph; it takes a :class:`WatchList` and yields :class:`Polls`."""
-    list_feeds = ListFeeds(client, known, manners.clock)
+    list_feeds = ListFeeds(client, known, limits.clock)
     return (
         WorkflowBuilder("feed", version="1")
         .set_start(list_feeds)
-        .add_map_edge(list_feeds, PollFeed(client, manners), CollectPolls(), max_parallel=MAX_PARALLEL)
+        .add_map_edge(list_feeds, PollFeed(client, limits), CollectPolls(), max_parallel=MAX_PARALLEL)
         .build()
     )
 
@@ -142,4 +142,4 @@ def default_workflow() -> Workflow:
     """Return the graph to run or draw by name: it knows no feeds, and each request opens a fetcher."""
     settings = FeedSettings(opml="-")  # any value: the input lists the feeds to watch
     client = FeedClient(lambda: open_fetcher(settings.policy()))
-    return poll_workflow(client, lambda _: [], Manners.of(settings))
+    return poll_workflow(client, lambda _: [], PollingLimits.of(settings))

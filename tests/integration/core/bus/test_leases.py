@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agentic.core.bus import KeyValue, Lease, MemoryKeyValue
+from agentic.core.bus import KeyLease, KeyValue, MemoryKeyValue
 from agentic.core.bus.nats.bus import NatsBus
 
 pytestmark = pytest.mark.integration
@@ -21,7 +21,7 @@ def bucket(request: pytest.FixtureRequest) -> KeyValue:
 
 
 async def test_one_of_many_holds_it_and_keeps_it(bucket: KeyValue) -> None:
-    leases = [Lease(bucket, "asker", f"p{n}", ttl_s=1) for n in range(5)]
+    leases = [KeyLease(bucket, "asker", f"p{n}", ttl_s=1) for n in range(5)]
     assert sum(await asyncio.gather(*(lease.hold() for lease in leases))) == 1
     entry = await bucket.get("asker")
     assert entry is not None
@@ -32,7 +32,7 @@ async def test_one_of_many_holds_it_and_keeps_it(bucket: KeyValue) -> None:
 
 
 async def test_another_has_it_soon_after_its_holder_is_gone(bucket: KeyValue) -> None:
-    dead, next_one = Lease(bucket, "asker", "dead", ttl_s=1), Lease(bucket, "asker", "next", ttl_s=1)
+    dead, next_one = KeyLease(bucket, "asker", "dead", ttl_s=1), KeyLease(bucket, "asker", "next", ttl_s=1)
     assert await dead.hold()
     async with asyncio.timeout(6):
         while not await next_one.hold():  # noqa: ASYNC110 - nobody tells of an expiry
@@ -43,14 +43,14 @@ async def test_another_has_it_soon_after_its_holder_is_gone(bucket: KeyValue) ->
 
 
 async def test_one_that_ended_and_nobody_took_is_held_again(bucket: KeyValue) -> None:
-    lease = Lease(bucket, "asker", "slow", ttl_s=1)
+    lease = KeyLease(bucket, "asker", "slow", ttl_s=1)
     assert await lease.hold()
     await asyncio.sleep(2.2)
     assert await lease.hold()
 
 
 async def test_one_that_is_released_is_free_at_once(bucket: KeyValue) -> None:
-    first, second = Lease(bucket, "asker", "first"), Lease(bucket, "asker", "second")
+    first, second = KeyLease(bucket, "asker", "first"), KeyLease(bucket, "asker", "second")
     assert await first.hold()
     assert not await second.hold()
     await first.release()

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import psutil
 
-from agentic.core.browser import Browser, BrowserRequest, Manners, RenderedPage
+from agentic.core.browser import Browser, BrowserRequest, Politeness, RenderedPage
 
 IN_TIME_S = 15
 
@@ -53,10 +53,10 @@ class KilledBrowser:
         self._asked = asked
         self._until = until
 
-    async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
+    async def render(self, request: BrowserRequest, politeness: Politeness) -> RenderedPage:
         """Fail, as the browser is killed."""
         before = self._asked()
-        shows = asyncio.ensure_future(self._browser.render(replace(request, wait_for="#never"), manners))
+        shows = asyncio.ensure_future(self._browser.render(replace(request, wait_for="#never"), politeness))
         await self._until(lambda: self._asked() > before)
         kill("--user-data-dir=")
         async with asyncio.timeout(IN_TIME_S):

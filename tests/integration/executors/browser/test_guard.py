@@ -13,7 +13,7 @@ import pytest_asyncio
 from pydantic import SecretStr
 from tests.integration.executors.browser.site import Site
 
-from agentic.core.browser import BrowserFetcher, BrowserRequest, Manners
+from agentic.core.browser import BrowserFetcher, BrowserRequest, Politeness
 from agentic.core.http import AddressGuard, FetchError, HttpPolicy, open_fetcher
 from agentic.executors.browser import PlaywrightBrowser
 from agentic.executors.browser.proxy import USER, GuardedProxy
@@ -94,8 +94,8 @@ async def entered(_url: str) -> None:
     """Wait for nothing."""
 
 
-def manners(*allowed: str) -> Manners:
-    return Manners(
+def politeness(*allowed: str) -> Politeness:
+    return Politeness(
         guard=AddressGuard(allowed), user_agent="testbot", timeout_s=10, max_bytes=100_000, enter=entered
     )
 
@@ -104,7 +104,7 @@ def manners(*allowed: str) -> Manners:
 async def test_the_proxy_lets_nobody_through_without_a_pass(
     proxy: GuardedProxy, site: Site, password: str | None
 ) -> None:
-    given = proxy.admit(manners("127.0.0.1"))
+    given = proxy.admit(politeness("127.0.0.1"))
     await proxy.withdraw(given)
     tried = given.password if password == "withdrawn" else password
     headers = {"Proxy-Authorization": basic(tried)} if tried else {}
@@ -118,7 +118,7 @@ async def test_the_proxy_lets_nobody_through_without_a_pass(
 
 async def test_the_proxy_serves_one_request_a_connection(proxy: GuardedProxy, site: Site) -> None:
     """A second request on the connection would reach a host that was never checked for it."""
-    given = proxy.admit(manners("127.0.0.1"))
+    given = proxy.admit(politeness("127.0.0.1"))
     port = int(proxy.url.rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     credential = f"Proxy-Authorization: {basic(given.password)}\r\n"
@@ -132,7 +132,7 @@ async def test_the_proxy_serves_one_request_a_connection(proxy: GuardedProxy, si
 
 
 async def test_a_body_goes_through_the_proxy_whole(proxy: GuardedProxy, site: Site) -> None:
-    given = proxy.admit(manners("127.0.0.1"))
+    given = proxy.admit(politeness("127.0.0.1"))
     headers = {"Proxy-Authorization": basic(given.password)}
     form = {"user": "ada", "password": "open sesame", "more": "x" * 200_000}
     async with (
@@ -146,7 +146,7 @@ async def test_a_body_goes_through_the_proxy_whole(proxy: GuardedProxy, site: Si
 async def test_pages_come_through_the_proxy_of_the_policy(
     browser: PlaywrightBrowser, proxy: GuardedProxy, site: Site
 ) -> None:
-    given = proxy.admit(manners("127.0.0.1"))
+    given = proxy.admit(politeness("127.0.0.1"))
     users = proxy.url.replace("//", f"//{USER}:{given.password}@")
     policy = HttpPolicy(allow_private_hosts=("127.0.0.1",), proxy=SecretStr(users))
     async with open_fetcher(policy) as http:

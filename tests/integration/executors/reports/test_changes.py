@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentic.executors.reports.changes import Change, ChangedPage, ChangeReport, compare_crawls, earlier_crawl
+from agentic.executors.reports.changes import (
+    ChangedPage,
+    ChangeReport,
+    PageChange,
+    compare_crawls,
+    earlier_crawl,
+)
 from agentic.mappers import ExecutionModel
 
 if TYPE_CHECKING:
@@ -37,16 +43,16 @@ def test_pages_are_new_changed_gone_or_as_they_were(archive: Archive) -> None:
     }
     found = compared(archive, then, now)
     assert found.counts == {
-        Change.NEW: 1,
-        Change.CHANGED: 1,
-        Change.GONE: 2,
-        Change.UNCHANGED: 1,
-        Change.UNKNOWN: 0,
+        PageChange.NEW: 1,
+        PageChange.CHANGED: 1,
+        PageChange.GONE: 2,
+        PageChange.UNCHANGED: 1,
+        PageChange.UNKNOWN: 0,
     }
     assert found.pages == {
-        Change.NEW: (ChangedPage(url="http://a/new"),),
-        Change.CHANGED: (ChangedPage(url="http://a/changed"),),
-        Change.GONE: (
+        PageChange.NEW: (ChangedPage(url="http://a/new"),),
+        PageChange.CHANGED: (ChangedPage(url="http://a/changed"),),
+        PageChange.GONE: (
             ChangedPage(url="http://a/gone", reason="http_404"),
             ChangedPage(url="http://a/lost", reason="no page links to it"),
         ),
@@ -66,8 +72,8 @@ def test_a_page_that_could_not_be_compared_is_not_taken_for_gone(
     archive: Archive, now: Known, reason: str
 ) -> None:
     found = compared(archive, {"http://a/1": SAME}, {"http://a/1": now})
-    assert found.counts[Change.UNKNOWN] == sum(found.counts.values()) == 1
-    assert found.pages[Change.UNKNOWN] == (ChangedPage(url="http://a/1", reason=reason),)
+    assert found.counts[PageChange.UNKNOWN] == sum(found.counts.values()) == 1
+    assert found.pages[PageChange.UNKNOWN] == (ChangedPage(url="http://a/1", reason=reason),)
 
 
 def test_pages_a_crawl_never_came_to_are_not_taken_for_gone(archive: Archive) -> None:
@@ -75,8 +81,8 @@ def test_pages_a_crawl_never_came_to_are_not_taken_for_gone(archive: Archive) ->
         archive, {"http://a/1": SAME, "http://a/2": SAME}, {"http://a/1": SAME, "http://a/9": NEVER}
     )
     assert not found.is_whole
-    assert found.counts[Change.GONE] == 0
-    assert found.pages[Change.UNKNOWN] == (ChangedPage(url="http://a/2", reason="not found yet"),)
+    assert found.counts[PageChange.GONE] == 0
+    assert found.pages[PageChange.UNKNOWN] == (ChangedPage(url="http://a/2", reason="not found yet"),)
 
 
 def test_a_page_that_failed_both_times_is_no_change(archive: Archive) -> None:
@@ -86,21 +92,21 @@ def test_a_page_that_failed_both_times_is_no_change(archive: Archive) -> None:
 
 def test_a_page_that_came_back_is_new(archive: Archive) -> None:
     found = compared(archive, {"http://a/1": Known(failure="http_404")}, {"http://a/1": SAME})
-    assert found.counts[Change.NEW] == 1
+    assert found.counts[PageChange.NEW] == 1
 
 
 def test_lists_are_bounded_and_in_the_order_pages_were_found(archive: Archive) -> None:
     pages = {f"http://a/{number}": SAME for number in (5, 3, 9, 1)}
     found = compared(archive, {"http://a/0": SAME}, pages, listed=2)
-    assert found.counts[Change.NEW] == 4
-    assert [page.url for page in found.pages[Change.NEW]] == ["http://a/5", "http://a/3"]
+    assert found.counts[PageChange.NEW] == 4
+    assert [page.url for page in found.pages[PageChange.NEW]] == ["http://a/5", "http://a/3"]
 
 
 def test_gone_pages_of_both_kinds_share_the_bound(archive: Archive) -> None:
     then = {f"http://a/{number}": SAME for number in range(4)}
     found = compared(archive, then, {"http://a/3": Known(failure="gone")}, listed=2)
-    assert found.counts[Change.GONE] == 4
-    assert [page.url for page in found.pages[Change.GONE]] == ["http://a/3", "http://a/0"]
+    assert found.counts[PageChange.GONE] == 4
+    assert [page.url for page in found.pages[PageChange.GONE]] == ["http://a/3", "http://a/0"]
 
 
 def test_the_newest_earlier_crawl_of_the_agent_is_compared_with(archive: Archive) -> None:

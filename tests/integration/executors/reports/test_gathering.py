@@ -10,7 +10,7 @@ from agentic.core.errors import DuplicateNameError
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.hooks import Offers, PluginRegistry
 from agentic.core.ledger import ActivationStatus
-from agentic.executors.reports.changes import Change
+from agentic.executors.reports.changes import PageChange
 from agentic.executors.reports.facts import PageCounts
 from agentic.executors.reports.gathering import gather_report
 from agentic.executors.reports.page import render
@@ -91,7 +91,7 @@ def test_a_crawl_is_told_with_its_changes_also_where_its_platform_is_gone(archiv
     report = gather_report(archive.database, execution, archive.agent)
     assert report.pages == PageCounts(known=2, done=1, failed=1)
     assert report.changes is not None
-    assert (report.changes.counts[Change.CHANGED], report.changes.counts[Change.GONE]) == (1, 1)
+    assert (report.changes.counts[PageChange.CHANGED], report.changes.counts[PageChange.GONE]) == (1, 1)
     assert (report.timeline, report.tables, report.graph) == (None, (), "")
     assert "http://a/2" in render(report)
 

@@ -15,7 +15,7 @@ from tests.integration.executors.browser.killing import KilledBrowser
 
 from agentic.core.actors import ActorContext, failure_class_of
 from agentic.core.actors.failures import OF_THE_NETWORK, is_among
-from agentic.core.browser import Browser, BrowserFetcher, BrowserRequest, Manners, RenderedPage
+from agentic.core.browser import Browser, BrowserFetcher, BrowserRequest, Politeness, RenderedPage
 from agentic.core.http import HttpPolicy, open_fetcher
 from agentic.core.services import free_port
 from agentic.core.settings import load_settings
@@ -112,7 +112,7 @@ def asked(site: FakeServer, path: str) -> int:
 class ScriptedBrowser:
     """Shows one page."""
 
-    async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
+    async def render(self, request: BrowserRequest, politeness: Politeness) -> RenderedPage:
         return RenderedPage(
             url=request.url,
             status=200,

@@ -15,7 +15,7 @@ from agentic.core.actors import ContentsOutput, PageLink
 from agentic.core.hooks import get_registry
 from agentic.core.http import url_key
 from agentic.core.pipeline import CrawledPage, FailedPage, PageContents
-from agentic.core.pipeline.policies.policies import Attempt
+from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.testing import RunAgent, Site
 from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution
@@ -118,7 +118,7 @@ class TestRows:
         self, save: Save, database: Database
     ) -> None:
         read = ContentsOutput(text="Said", html="<p>Said", language="en", canonical_url=f"{ROOT}c")
-        tries = (Attempt("fetch"), Attempt("fetch"))
+        tries = (StepAttempt("fetch"), StepAttempt("fetch"))
         save(replace(crawled(ROOT, PageContents(read=read)), title="One", attempts=tries))
         bare = crawled(ROOT, PageContents(read=ContentsOutput(text="Said")))
         assert save(replace(bare, content_type="")) == SaveCounts(updated=2)

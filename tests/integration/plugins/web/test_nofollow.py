@@ -61,7 +61,7 @@ async def test_a_crawl_leaves_out_what_a_page_asks_not_to_follow_unless_it_is_to
     fetched: set[str],
 ) -> None:
     step: JSONValue = {"type": "crawl", "start": f"{site}/", "follow": rules.get("follow", {})}
-    manners: JSONValue = {"allow_private_hosts": ["127.0.0.1"], **rules.get("http", {})}
-    outcome = await run_agent(make_agent(pipeline={"steps": [step]}, inputs={}, http=manners))
+    politeness: JSONValue = {"allow_private_hosts": ["127.0.0.1"], **rules.get("http", {})}
+    outcome = await run_agent(make_agent(pipeline={"steps": [step]}, inputs={}, http=politeness))
     assert (outcome.status, outcome.error) == (ExecutionStatus.SUCCEEDED, None)
     assert {url.removeprefix(site) for url in stored_urls()} == fetched

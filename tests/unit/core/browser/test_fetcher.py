@@ -1,4 +1,4 @@
-"""The manners of a browser, which here is a script of the documents its window goes to."""
+"""The politeness of a browser, which here is a script of the documents its window goes to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from pydantic import SecretStr
 
-from agentic.core.browser import BrowserFetcher, BrowserRequest, Click, Manners, RenderedPage
+from agentic.core.browser import BrowserFetcher, BrowserRequest, Click, Politeness, RenderedPage
 from agentic.core.browser.fetcher import documents_allowed
 from agentic.core.errors import SettingsError
 from agentic.core.http import (
@@ -33,12 +33,12 @@ class Window:
         self._way = way
         self._status = status
         self._headers = Headers(headers)
-        self.manners: list[Manners] = []
+        self.politeness: list[Politeness] = []
 
-    async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
-        self.manners.append(manners)
+    async def render(self, request: BrowserRequest, politeness: Politeness) -> RenderedPage:
+        self.politeness.append(politeness)
         for url in (request.url, *self._way):
-            await manners.enter(url)
+            await politeness.enter(url)
             await asyncio.sleep(0)
         url = self._way[-1] if self._way else request.url
         return RenderedPage(url=url, status=self._status, headers=self._headers, html="<p>page</p>")
@@ -76,7 +76,7 @@ async def test_a_page_is_returned_as_the_browser_shows_it() -> None:
 async def test_the_browser_is_told_the_rules_of_the_policy() -> None:
     fetcher, window = World().fetcher(max_bytes=5, timeout_s=7, user_agent="testbot"), Window()
     await BrowserFetcher(fetcher, window).fetch(URL)
-    (told,) = window.manners
+    (told,) = window.politeness
     assert (told.max_bytes, told.timeout_s, told.user_agent) == (5, 7, "testbot")
     assert told.guard is fetcher.guard
 
@@ -164,6 +164,6 @@ async def test_a_proxy_that_is_a_secret_is_read_when_a_page_is_wanted() -> None:
         return SecretStr(f"http://user:hidden@{name.lower()}:1")
 
     await BrowserFetcher(fetcher, window, secret=secret).fetch(URL)
-    (manners,) = window.manners
-    assert manners.proxy is not None
-    assert manners.proxy.get_secret_value() == "http://user:hidden@proxy:1"
+    (politeness,) = window.politeness
+    assert politeness.proxy is not None
+    assert politeness.proxy.get_secret_value() == "http://user:hidden@proxy:1"

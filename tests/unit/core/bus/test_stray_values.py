@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from agentic.core.bus import Lease, MemoryBus
+from agentic.core.bus import KeyLease, MemoryBus
 from agentic.core.bus.kv import KeyEntry
-from agentic.core.bus.projections.projected import Place, ProjectedBucket, Projection
+from agentic.core.bus.projections.projected import ProjectedBucket, Projection, StreamPosition
 
 STRAY = [b"", b"\xff", b"[]", b"null", b'"text"', b"{", b"[" * 100_000, b"7"]
 
@@ -23,7 +23,7 @@ class Clock:
 async def test_a_value_that_nobody_renews_holds_a_lease_for_a_while_only() -> None:
     clock, bucket = Clock(), MemoryBus().bucket("LEASES", project="shop")
     await bucket.put("asker", b"forged, and without an end")
-    lease = Lease(bucket, "asker", "us", ttl_s=10, clock=clock)
+    lease = KeyLease(bucket, "asker", "us", ttl_s=10, clock=clock)
     for _ in range(8):
         assert not await lease.hold()
         clock.now += 3.0
@@ -32,8 +32,8 @@ async def test_a_value_that_nobody_renews_holds_a_lease_for_a_while_only() -> No
 
 async def test_a_lease_that_is_renewed_is_never_taken() -> None:
     clock, bucket = Clock(), MemoryBus().bucket("LEASES", project="shop")
-    theirs = Lease(bucket, "asker", "them", ttl_s=10, clock=clock)
-    ours = Lease(bucket, "asker", "us", ttl_s=10, clock=clock)
+    theirs = KeyLease(bucket, "asker", "them", ttl_s=10, clock=clock)
+    ours = KeyLease(bucket, "asker", "us", ttl_s=10, clock=clock)
     for _ in range(40):
         assert await theirs.hold()
         assert not await ours.hold()
@@ -55,4 +55,4 @@ async def test_a_document_that_is_none_is_made_anew(value: bytes) -> None:
 @pytest.mark.parametrize("value", [*STRAY, b'{"stream": "s", "sequence": "x"}', b'{"stream": "s"}'])
 def test_a_place_that_is_none_is_the_begin(value: bytes) -> None:
     entry = KeyEntry(key="projector.position", value=value, revision=1)
-    assert Place("s").kept_in(entry) == Place("s", 0)
+    assert StreamPosition("s").kept_in(entry) == StreamPosition("s", 0)

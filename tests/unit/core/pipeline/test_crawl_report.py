@@ -16,7 +16,7 @@ from agentic.core.pipeline.crawl.statistics import (
     KEPT_HOSTS,
     SHOWN_HOSTS,
     CrawlStatistics,
-    CrawlsUnderWay,
+    RunningCrawls,
 )
 from agentic.core.pipeline.crawl.store import (
     CrawlBatch,
@@ -208,7 +208,7 @@ def test_memory_is_bounded_however_many_hosts_there_are(statistics: CrawlStatist
 
 
 def test_each_run_has_statistics_of_its_own_and_old_runs_are_forgotten() -> None:
-    crawls = CrawlsUnderWay()
+    crawls = RunningCrawls()
     first = crawls.of(RunId("first"))
     assert crawls.of(RunId("first")) is first
     for number in range(KEPT_CRAWLS):

@@ -18,7 +18,7 @@ from agentic.core.graph import EventKind
 from agentic.core.http import url_key
 from agentic.core.http.politeness.slots import idle, note_begun
 from agentic.core.pipeline import PipelineResult, StepFailedError
-from agentic.core.pipeline.crawl.page import Visit
+from agentic.core.pipeline.crawl.page import PageResult
 from agentic.core.pipeline.crawl.slice import SliceLimits, pages_to_take
 from agentic.core.pipeline.crawl.slots import PageSlot
 
@@ -115,7 +115,7 @@ async def test_pages_are_freed_when_they_end_and_not_by_the_collector(run: Run, 
     gc.disable()
     try:
         await run(CRAWL)
-        kept = [one for one in gc.get_objects() if type(one) in (PageSlot, Visit)]
+        kept = [one for one in gc.get_objects() if type(one) in (PageSlot, PageResult)]
     finally:
         gc.enable()
     assert kept == []

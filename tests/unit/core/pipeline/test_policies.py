@@ -9,10 +9,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentic.core.actors import Failure
 from agentic.core.pipeline.policies.policies import (
-    Attempt,
     ErrorHandling,
     ErrorRule,
     Levels,
+    StepAttempt,
     decide,
     failure_key,
 )
@@ -41,12 +41,12 @@ def failing(word: str, *, retry_after_s: float | None = None) -> Failure:
     return Failure(failure_class=word, message=word, status=status, retry_after_s=retry_after_s)
 
 
-def play(levels: Levels, *sequence: Failure) -> list[Attempt]:
+def play(levels: Levels, *sequence: Failure) -> list[StepAttempt]:
     """Let every attempt fail, with these failures in turn, until the rules give up."""
-    attempts: list[Attempt] = []
+    attempts: list[StepAttempt] = []
     for failure in sequence:
         decision = decide(levels, failure, attempts)
-        attempts.append(Attempt(actor="fetch", failure=failure, decision=decision))
+        attempts.append(StepAttempt(actor="fetch", failure=failure, decision=decision))
         if decision.action == "give_up":
             break
     return attempts

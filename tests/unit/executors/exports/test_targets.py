@@ -9,7 +9,7 @@ import pytest
 
 from agentic.executors.exports.errors import ExportError
 from agentic.executors.exports.formats import ExportFormat
-from agentic.executors.exports.targets import Target, written
+from agentic.executors.exports.targets import ExportTarget, written
 
 
 @pytest.mark.parametrize(
@@ -23,14 +23,14 @@ from agentic.executors.exports.targets import Target, written
     ],
 )
 def test_the_name_says_how_to_write(name: str, expected: tuple[ExportFormat, bool]) -> None:
-    target = Target.parse(name)
+    target = ExportTarget.parse(name)
     assert (target.format, target.is_packed) == expected
 
 
 @pytest.mark.parametrize("name", ["items", "items.xlsx", "items.gz"])
 def test_a_name_that_does_not_say_how_is_refused(name: str) -> None:
     with pytest.raises(ExportError, match=r"\.jsonl, \.ndjson, \.csv"):
-        Target.parse(name)
+        ExportTarget.parse(name)
 
 
 def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     path.write_text("as before")
 
     def write_half() -> None:
-        with Target.parse(str(path)).opened() as file:
+        with ExportTarget.parse(str(path)).opened() as file:
             file.write("half of it")
             raise RuntimeError
 
@@ -51,7 +51,7 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_a_file_replaces_the_one_before_only_at_its_end(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
     path.write_text("as before")
-    with Target.parse(str(path)).opened() as file:
+    with ExportTarget.parse(str(path)).opened() as file:
         file.write("ä")
         assert path.read_text() == "as before"
     assert path.read_bytes() == "ä".encode()
@@ -61,7 +61,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real.csv", tmp_path / "link.csv"
     real.touch()
     link.symlink_to(real)
-    with Target.parse(str(link)).opened() as file:
+    with ExportTarget.parse(str(link)).opened() as file:
         file.write("x")
     assert link.is_symlink()
     assert real.read_text() == "x"
@@ -70,7 +70,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 def test_the_same_text_packs_to_the_same_bytes(tmp_path: Path) -> None:
     paths = [tmp_path / "one.csv.gz", tmp_path / "two.csv.gz"]
     for path in paths:
-        with Target.parse(str(path)).opened() as file:
+        with ExportTarget.parse(str(path)).opened() as file:
             file.write("some text")
     assert gzip.decompress(paths[0].read_bytes()) == b"some text"
     assert paths[0].read_bytes() == paths[1].read_bytes()
@@ -82,7 +82,7 @@ def test_a_named_pipe_is_written_as_it_comes(tmp_path: Path) -> None:
     found: list[str] = []
     reader = Thread(target=lambda: found.append(path.read_text()))
     reader.start()
-    with Target.parse(str(path)).opened() as file:
+    with ExportTarget.parse(str(path)).opened() as file:
         file.write("{}\n")
     reader.join()
     assert found == ["{}\n"]
@@ -93,18 +93,18 @@ def test_a_named_pipe_is_written_as_it_comes(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_told_beforehand(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ExportError, match=r"items\.csv cannot be written"):
-        Target.parse(str(tmp_path / name)).check()
+        ExportTarget.parse(str(tmp_path / name)).check()
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     folder = tmp_path / "items.csv"
     folder.mkdir()
     with pytest.raises(ExportError, match="is a folder"):
-        Target.parse(str(folder)).check()
+        ExportTarget.parse(str(folder)).check()
     with pytest.raises(ExportError, match="is a folder"), written(folder):
         pass
 
 
 def test_looking_beforehand_leaves_nothing_behind(tmp_path: Path) -> None:
-    Target.parse(str(tmp_path / "items.csv")).check()
+    ExportTarget.parse(str(tmp_path / "items.csv")).check()
     assert list(tmp_path.iterdir()) == []

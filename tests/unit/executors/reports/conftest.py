@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agentic.executors.reports.changes import Change, ChangedPage, ChangeReport
+from agentic.executors.reports.changes import ChangedPage, ChangeReport, PageChange
 from agentic.executors.reports.facts import (
     FailureExample,
     FailureFacts,
@@ -100,10 +100,10 @@ def full(header: Header) -> RunReport:
         changes=ChangeReport(
             execution_id="e" * 32,
             against_id="f" * 32,
-            counts={**dict.fromkeys(Change, 0), Change.NEW: 40, Change.GONE: 1},
+            counts={**dict.fromkeys(PageChange, 0), PageChange.NEW: 40, PageChange.GONE: 1},
             pages={
-                Change.NEW: (ChangedPage(url="https://a/new"),),
-                Change.GONE: (ChangedPage(url="https://a/old", reason="http_404"),),
+                PageChange.NEW: (ChangedPage(url="https://a/new"),),
+                PageChange.GONE: (ChangedPage(url="https://a/old", reason="http_404"),),
             },
             is_whole=True,
         ),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from agentic.executors.agents.redaction import MASK, Redactor
-from agentic.executors.reports.changes import Change, ChangedPage, ChangeReport
+from agentic.executors.reports.changes import ChangedPage, ChangeReport, PageChange
 from agentic.executors.reports.masking import Shown, masked_changes, masked_url
 
 
@@ -32,7 +32,11 @@ def test_known_secrets_are_masked_wherever_they_stand() -> None:
 def test_addresses_of_changed_pages_are_masked() -> None:
     page = ChangedPage(url="https://a/?token=abc", reason="gone")
     found = ChangeReport(
-        execution_id="b", against_id="a", counts={Change.GONE: 1}, pages={Change.GONE: (page,)}, is_whole=True
+        execution_id="b",
+        against_id="a",
+        counts={PageChange.GONE: 1},
+        pages={PageChange.GONE: (page,)},
+        is_whole=True,
     )
-    [masked] = masked_changes(found, Shown(Redactor())).pages[Change.GONE]
+    [masked] = masked_changes(found, Shown(Redactor())).pages[PageChange.GONE]
     assert masked == ChangedPage(url=f"https://a/?token={MASK}", reason="gone")

@@ -14,7 +14,7 @@ from agentic.core.http import FetchError, url_key
 from agentic.executors import SourceRefusedError
 from agentic.plugins.feed.client import FeedClient
 from agentic.plugins.feed.polls import FeedState, PollOutcome, Polls, WatchList
-from agentic.plugins.feed.workflow import Manners, default_workflow, poll_workflow
+from agentic.plugins.feed.workflow import PollingLimits, default_workflow, poll_workflow
 
 if TYPE_CHECKING:
     from tests.unit.plugins.feed.conftest import ScriptedSites
@@ -24,8 +24,8 @@ A, B = "https://a.test/a.xml", "https://b.test/b.xml"
 
 
 async def poll(client: FeedClient, *feeds: str, stored: Sequence[FeedState] = (), **wanted: object) -> Polls:
-    manners = Manners(min_interval_s=900, max_entries=500, clock=lambda: NOW)
-    workflow = poll_workflow(client, lambda _: list(stored), manners)
+    limits = PollingLimits(min_interval_s=900, max_entries=500, clock=lambda: NOW)
+    workflow = poll_workflow(client, lambda _: list(stored), limits)
     run = await workflow.run(WatchList.model_validate({"feeds": feeds, **wanted}))
     assert run.status is RunStatus.COMPLETED, run
     return run.output(Polls)
@@ -118,9 +118,9 @@ async def test_an_opml_that_is_refused_is_asked_for_once(client: FeedClient, sit
 
 
 async def test_an_opml_that_is_not_there_fails_the_run(client: FeedClient) -> None:
-    manners = Manners(min_interval_s=900, max_entries=500)
+    limits = PollingLimits(min_interval_s=900, max_entries=500)
     with pytest.raises(Exception, match=r"the OPML nowhere\.opml cannot be read: No such file"):
-        await poll_workflow(client, lambda _: [], manners).run(WatchList(opml="nowhere.opml"))
+        await poll_workflow(client, lambda _: [], limits).run(WatchList(opml="nowhere.opml"))
 
 
 def test_the_graph_can_be_drawn() -> None:

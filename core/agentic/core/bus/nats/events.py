@@ -13,7 +13,7 @@ from agentic.core.bus.errors import BusUnavailableError, StreamFullError
 from agentic.core.bus.limits import refuse_oversized
 from agentic.core.bus.nats.batch import store, store_singly
 from agentic.core.bus.nats.link import NATS_FAULTS, NatsLink
-from agentic.core.bus.nats.pushes import Place, open_pushes
+from agentic.core.bus.nats.pushes import StreamCursor, open_pushes
 from agentic.core.bus.nats.streams import name_of
 from agentic.core.bus.port import BusMessage, StoredMessage, StreamState
 
@@ -51,10 +51,10 @@ class NatsEvents:
     async def read(self, *, after: int = 0, until: int | None = None) -> AsyncGenerator[StoredMessage, None]:
         """Iterate over stored and coming messages; see :meth:`EventBus.read`."""
         await self._link.client(self._config)
-        place = Place(after)
+        cursor = StreamCursor(after)
         while True:
             try:
-                async with aclosing(self._read_while_connected(place, until)) as messages:
+                async with aclosing(self._read_while_connected(cursor, until)) as messages:
                     async for message in messages:
                         yield message
             except BusUnavailableError:
@@ -79,20 +79,20 @@ class NatsEvents:
         """Do nothing: it does not own the connection."""
 
     async def _read_while_connected(
-        self, place: Place, until: int | None
+        self, cursor: StreamCursor, until: int | None
     ) -> AsyncGenerator[StoredMessage, None]:
         client = await self._link.client(self._config)
         connection = self._link.reconnect_count
         try:
-            async with open_pushes(client, self._stream, await place.find(client, self._stream)) as pushes:
-                while until is None or (place.after < until and pushes.pending_count):
+            async with open_pushes(client, self._stream, await cursor.find(client, self._stream)) as pushes:
+                while until is None or (cursor.after < until and pushes.pending_count):
                     if self._link.reconnect_count != connection:
                         # The server may have restarted, and it keeps consumers in memory.
                         raise ConnectionResetError("the connection was lost while reading")
                     message = await pushes.next()
                     if message is None:
                         continue
-                    place.after = message.sequence
+                    cursor.after = message.sequence
                     if until is None or message.sequence <= until:
                         yield StoredMessage(
                             sequence=message.sequence, subject=message.subject, payload=message.payload

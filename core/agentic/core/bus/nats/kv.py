@@ -32,7 +32,7 @@ from agentic.core.bus.limits import refuse_oversized_value
 from agentic.core.bus.nats.batch import BatchMessage, DuplicateError, store_together
 from agentic.core.bus.nats.direct import LastMessage, read_last, read_lasts
 from agentic.core.bus.nats.link import NATS_FAULTS, NatsLink
-from agentic.core.bus.nats.pushes import Place, open_pushes
+from agentic.core.bus.nats.pushes import StreamCursor, open_pushes
 from agentic.core.bus.nats.streams import bucket_config
 
 T = TypeVar("T")
@@ -97,25 +97,25 @@ class NatsKeyValue:
     async def watch(self, pattern: str = EVERY_KEY, *, after: int = 0) -> AsyncGenerator[KeyChange, None]:
         """See :meth:`KeyValue.watch`."""
         subject = self._prefix + checked_pattern(pattern)
-        place = Place(after)
+        cursor = StreamCursor(after)
         while True:
             try:
-                async with aclosing(self._changes(subject, place)) as changes:
+                async with aclosing(self._changes(subject, cursor)) as changes:
                     async for change in changes:
                         yield change
             except BusUnavailableError:
                 await asyncio.sleep(_RETRY_S)
 
-    async def _changes(self, subject: str, place: Place) -> AsyncGenerator[KeyChange, None]:
+    async def _changes(self, subject: str, cursor: StreamCursor) -> AsyncGenerator[KeyChange, None]:
         client = await self._link.client(self._config)
         connection = self._link.reconnect_count
         try:
-            after = await place.find(client, self._stream)
+            after = await cursor.find(client, self._stream)
             async with open_pushes(client, self._stream, after, subject=subject) as pushes:
                 while self._link.reconnect_count == connection:  # the server's memory may be gone
                     pushed = await pushes.next()
                     if pushed is not None:
-                        place.after = pushed.sequence
+                        cursor.after = pushed.sequence
                         value = None if _OPERATION in pushed.headers else pushed.payload
                         yield KeyChange(
                             key=pushed.subject.removeprefix(self._prefix),

@@ -80,7 +80,7 @@ class Pushes:
 
 
 @dataclass(slots=True)
-class Place:
+class StreamCursor:
     """The last position read in a stream; it restarts when the stream is deleted and created again."""
 
     after: int

@@ -20,7 +20,7 @@ _MAX_KNOWN = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StreamPosition:
     """The last position read in a stream.
 
     Attributes:
@@ -35,15 +35,15 @@ class Place:
         """Save it for the next reader."""
         await bucket.put(_POSITION, self.encoded())
 
-    async def found(self, bucket: KeyValue) -> Place:
+    async def found(self, bucket: KeyValue) -> StreamPosition:
         """Return the saved position in this stream, or its start."""
         return self.kept_in(await bucket.get(_POSITION))
 
-    def kept_in(self, entry: KeyEntry | None) -> Place:
+    def kept_in(self, entry: KeyEntry | None) -> StreamPosition:
         """Return the saved position, if it is of this stream."""
         kept = _document(entry) if entry else None
         sequence = kept.get("sequence") if kept and kept.get("stream") == self.stream else 0
-        return Place(self.stream, sequence if isinstance(sequence, int) else 0)
+        return StreamPosition(self.stream, sequence if isinstance(sequence, int) else 0)
 
     def encoded(self) -> bytes:
         """Return it as JSON."""
@@ -79,7 +79,7 @@ class ProjectedBucket:
         self._projection = projection
         self._known: dict[str, Document] = {}
         self._revision = NOT_THERE
-        self._at: Place | None = None
+        self._at: StreamPosition | None = None
 
     async def take_in(self, events: Sequence[PublishedEvent], stream: str) -> None:
         """Write the changes of events that were not processed before.
@@ -98,7 +98,7 @@ class ProjectedBucket:
         for group in self._groups([one for one in events if one.stream_sequence > at.sequence]):
             await self._load(self._projection.keys(group))
             changed = self._projection.apply(group, self._known)
-            await self._write(changed, Place(stream, group[-1].stream_sequence))
+            await self._write(changed, StreamPosition(stream, group[-1].stream_sequence))
 
     async def documents(self, keys: Iterable[str]) -> Documents:
         """Return the documents of keys, without missing ones.
@@ -110,10 +110,10 @@ class ProjectedBucket:
         await self._load(wanted)
         return {key: self._known[key] for key in wanted & self._known.keys()}
 
-    async def _find(self, stream: str) -> Place:
+    async def _find(self, stream: str) -> StreamPosition:
         entry = await self._bucket.get(_POSITION)
         self._revision = entry.revision if entry else NOT_THERE
-        self._at = Place(stream).kept_in(entry)
+        self._at = StreamPosition(stream).kept_in(entry)
         return self._at
 
     async def _load(self, keys: set[str]) -> None:
@@ -124,14 +124,14 @@ class ProjectedBucket:
             if (document := _document(entry)) is not None:
                 self._known[key] = document
 
-    async def _write(self, changed: set[str], place: Place) -> None:
+    async def _write(self, changed: set[str], position: StreamPosition) -> None:
         await self._bucket.write(
             [
                 *(KeyWrite(key=key, value=_encoded(self._known[key])) for key in sorted(changed)),
-                KeyWrite(key=_POSITION, value=place.encoded(), revision=self._revision),
+                KeyWrite(key=_POSITION, value=position.encoded(), revision=self._revision),
             ]
         )
-        self._at = place
+        self._at = position
         entry = await self._bucket.get(_POSITION)
         self._revision = entry.revision if entry else NOT_THERE
 

@@ -8,12 +8,12 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from agentic.core.bus.envelope import PublishedEvent
-from agentic.core.bus.leases import Lease
+from agentic.core.bus.leases import KeyLease
 from agentic.core.bus.port import Bus
 from agentic.core.bus.projections.buckets import learnt_patterns, live_state
 from agentic.core.bus.projections.measures import measure_message, measured
 from agentic.core.bus.projections.patterns import apply_patterns, pattern_keys
-from agentic.core.bus.projections.projected import Place, ProjectedBucket, Projection
+from agentic.core.bus.projections.projected import ProjectedBucket, Projection, StreamPosition
 from agentic.core.bus.projections.projection import apply_state, run_key, state_keys
 from agentic.core.bus.reader import read_events
 from agentic.core.logging import get_logger
@@ -46,9 +46,9 @@ class Projector:
     def __init__(self, bus: Bus, holder: str) -> None:
         self._bus = bus
         self._shared = bus.bucket("AGENTIC_LEASES", project="")
-        self._lease = Lease(self._shared, "projector", holder, ttl_s=_LEASE_S)
+        self._lease = KeyLease(self._shared, "projector", holder, ttl_s=_LEASE_S)
         self._projects: dict[str, _Project] = {}
-        self._place: Place | None = None
+        self._position: StreamPosition | None = None
 
     async def keep_projecting(self) -> None:
         """Follow the stream until cancelled; log once that the bus is away, and keep trying."""
@@ -76,17 +76,17 @@ class Projector:
             self._forget()
             return False
         state = await self._bus.state()
-        if self._place is None or self._place.stream != state.made:
+        if self._position is None or self._position.stream != state.made:
             self._forget()
-            self._place = await Place(state.made).found(self._shared)
-        after = self._place.sequence
+            self._position = await StreamPosition(state.made).found(self._shared)
+        after = self._position.sequence
         until = min(max(after, state.first - 1) + WINDOW, state.last)
         if until <= after:
             return False
         events = await self._read(after, until)
         new = {name: await self._project(name).take_in(told, state.made) for name, told in events.items()}
-        self._place = Place(state.made, until)
-        await self._place.keep(self._shared)
+        self._position = StreamPosition(state.made, until)
+        await self._position.keep(self._shared)
         for name, told in new.items():  # last: reported once, or at worst not at all
             messages = [measure_message(measure, name, until) for measure in measured(told)]
             if messages:
@@ -112,7 +112,7 @@ class Projector:
     def _forget(self) -> None:
         """Start again: another process may have written meanwhile."""
         self._projects.clear()
-        self._place = None
+        self._position = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from agentic.core.cli.output import console, err_console
 from agentic.core.cli.replay.lines import ending_lines, heading, step_lines
-from agentic.core.cli.replay.retelling import retell
-from agentic.core.cli.replay.sources import Telling, UntoldRunError, gather, known_sources
+from agentic.core.cli.replay.retelling import replay_events
+from agentic.core.cli.replay.sources import RunEvents, RunEventsNotFoundError, gather, known_sources
 from agentic.core.cli.replay.stepping import KEYS, go_through, span
-from agentic.core.cli.replay.story import Step, Story
+from agentic.core.cli.replay.story import ReplayedRun, ReplayedStep
 from agentic.core.errors import AgenticError
 
 
@@ -41,23 +41,23 @@ def replay_run(
     """Show the steps of a run: by hand in a terminal, else one after the other.
 
     Raises:
-        UntoldRunError: There is no event of it.
+        RunEventsNotFoundError: There is no event of it.
         UnknownStepError: It has no superstep ``step``.
     """
     with _waiting():
         found, faults = gather(run, project, known_sources())
-    story = retell(found.events, found.run_id)
-    if story is None:
-        raise UntoldRunError(run, faults)
+    replayed = replay_events(found.events, found.run_id)
+    if replayed is None:
+        raise RunEventsNotFoundError(run, faults)
     _tell_absent(faults)
-    steps = _chosen(story, step, is_backwards=is_backwards)
+    steps = _chosen(replayed, step, is_backwards=is_backwards)
     if as_json:
         for one in steps:
-            _print_json({"run_id": story.run_id, "project": found.project, **one.to_dict()})
+            _print_json({"run_id": replayed.run_id, "project": found.project, **one.to_dict()})
     elif step is None and not shows_all and console.is_terminal and sys.stdin.isatty():
-        _by_hand(story, found, is_backwards=is_backwards)
+        _by_hand(replayed, found, is_backwards=is_backwards)
     else:
-        _print_all(story, found, steps, is_backwards=is_backwards)
+        _print_all(replayed, found, steps, is_backwards=is_backwards)
 
 
 @contextmanager
@@ -70,31 +70,33 @@ def _waiting() -> Iterator[None]:
         yield
 
 
-def _chosen(story: Story, number: int | None, *, is_backwards: bool) -> Sequence[Step]:
-    steps = [step for step in story.steps if number is None or step.number == number]
+def _chosen(replayed: ReplayedRun, number: int | None, *, is_backwards: bool) -> Sequence[ReplayedStep]:
+    steps = [step for step in replayed.steps if number is None or step.number == number]
     if not steps and number is not None:
-        raise UnknownStepError(story.run_id, number, [step.number for step in story.steps])
+        raise UnknownStepError(replayed.run_id, number, [step.number for step in replayed.steps])
     return steps[::-1] if is_backwards else steps
 
 
-def _by_hand(story: Story, found: Telling, *, is_backwards: bool) -> None:
-    last = len(story.steps) - 1
+def _by_hand(replayed: ReplayedRun, found: RunEvents, *, is_backwards: bool) -> None:
+    last = len(replayed.steps) - 1
 
     def show(at: int) -> None:
-        _print(step_lines(story.steps[at]))
+        _print(step_lines(replayed.steps[at]))
         if at == last:
-            _print(ending_lines(story, time.time()))
+            _print(ending_lines(replayed, time.time()))
 
-    _print([*_head(story, found), Text(KEYS, "dim")])
+    _print([*_head(replayed, found), Text(KEYS, "dim")])
     go_through(
-        [step.number for step in story.steps], show, input, lambda words: _print([Text(words)]),
+        [step.number for step in replayed.steps], show, input, lambda words: _print([Text(words)]),
         is_backwards=is_backwards,
     )  # fmt: skip
 
 
-def _print_all(story: Story, found: Telling, steps: Sequence[Step], *, is_backwards: bool) -> None:
-    _print(_head(story, found))
-    ending = ending_lines(story, time.time()) if story.steps[-1] in steps else []
+def _print_all(
+    replayed: ReplayedRun, found: RunEvents, steps: Sequence[ReplayedStep], *, is_backwards: bool
+) -> None:
+    _print(_head(replayed, found))
+    ending = ending_lines(replayed, time.time()) if replayed.steps[-1] in steps else []
     if is_backwards:
         _print(ending)
     for one in steps:
@@ -103,8 +105,8 @@ def _print_all(story: Story, found: Telling, steps: Sequence[Step], *, is_backwa
         _print(ending)
 
 
-def _head(story: Story, found: Telling) -> list[Text]:
-    return heading(story, found.project, " and ".join(found.sources))
+def _head(replayed: ReplayedRun, found: RunEvents) -> list[Text]:
+    return heading(replayed, found.project, " and ".join(found.sources))
 
 
 def _print(lines: Sequence[Text]) -> None:

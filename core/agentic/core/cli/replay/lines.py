@@ -11,7 +11,7 @@ from datetime import datetime
 
 from rich.text import Text
 
-from agentic.core.cli.replay.story import Activation, Attempt, Gap, Step, Story
+from agentic.core.cli.replay.story import Gap, ReplayedActivation, ReplayedAttempt, ReplayedRun, ReplayedStep
 from agentic.core.cli.texts import short, shown, visible
 from agentic.core.graph import RunStatus, RunView
 from agentic.core.types import JSONValue
@@ -30,17 +30,19 @@ _STYLES: Mapping[str, str] = {
 }
 
 
-def heading(story: Story, project: str, sources: str) -> list[Text]:
+def heading(replayed: ReplayedRun, project: str, sources: str) -> list[Text]:
     """Return what there is to say before the first step: which run, from where, and what is missing."""
-    count = max(step.last for step in story.steps) - sum(last - first + 1 for first, last in story.missing)
-    workflow = f"of workflow {visible(story.workflow)}, " if story.workflow else ""
+    count = max(step.last for step in replayed.steps) - sum(
+        last - first + 1 for first, last in replayed.missing
+    )
+    workflow = f"of workflow {visible(replayed.workflow)}, " if replayed.workflow else ""
     facts = f"{workflow}project {visible(project)}; {_count(count, 'event')} from {sources}"
-    lines = [Text.assemble("run ", (visible(story.run_id), "bold"), f" {facts}")]
-    if story.missing:
-        first = story.missing[0][0]
+    lines = [Text.assemble("run ", (visible(replayed.run_id), "bold"), f" {facts}")]
+    if replayed.missing:
+        first = replayed.missing[0][0]
         lines.append(
             Text(
-                f"missing: {_gaps(story.missing)}, expired or lost before they reached the stream; the "
+                f"missing: {_gaps(replayed.missing)}, expired or lost before they reached the stream; the "
                 f"state of the run is unknown from event {first} on",
                 "yellow",
             )
@@ -48,43 +50,42 @@ def heading(story: Story, project: str, sources: str) -> list[Text]:
     return lines
 
 
-def step_lines(step: Step) -> list[Text]:
+def step_lines(step: ReplayedStep) -> list[Text]:
     """Return a step: what began it, what ran, what came of it, and what is to come."""
     return [_title(step), *_labelled(_begun(step)), *_labelled(_done(step)), *_labelled(_left(step))]
 
 
-def ending_lines(story: Story, now: float) -> list[Text]:
+def ending_lines(replayed: ReplayedRun, now: float) -> list[Text]:
     """Return how the run ended, or how far it is known.
 
     Args:
-        story: The run.
+        replayed: The run.
         now: Seconds since the epoch.
     """
-    last = story.steps[-1]
-    name = visible(story.run_id)
-    if story.status is RunStatus.RUNNING:
-        return _unfinished(story, last, now)
-    if story.status is RunStatus.WAITING_INPUT:
+    last = replayed.steps[-1]
+    name = visible(replayed.run_id)
+    if replayed.status is RunStatus.RUNNING:
+        return _unfinished(replayed, last, now)
+    if replayed.status is RunStatus.WAITING_INPUT:
         settled = {str(facts.get("request")) for facts in last.settled}
         asked = [one for one in (last.after.requests if last.after else ()) if one not in settled]
-        lines = [Text(f"run {name} waits for answers", _STYLES[story.status])]
+        lines = [Text(f"run {name} waits for answers", _STYLES[replayed.status])]
         return [*lines, *_few([Text(f"  to {visible(request)}") for request in asked])]
-    took = "" if story.duration_s is None else f" after {_seconds(story.duration_s)}"
-    line = (
-        f"run {name} {story.status}{took}, {_count(sum(step.is_done for step in story.steps), 'superstep')}"
-    )
+    took = "" if replayed.duration_s is None else f" after {_seconds(replayed.duration_s)}"
+    count = _count(sum(step.is_done for step in replayed.steps), "superstep")
+    line = f"run {name} {replayed.status}{took}, {count}"
     error = f": {short(last.error)}" if last.error else ""
-    return [Text(f"{line}{error}", _STYLES[story.status])]
+    return [Text(f"{line}{error}", _STYLES[replayed.status])]
 
 
-def _unfinished(story: Story, last: Step, now: float) -> list[Text]:
+def _unfinished(replayed: ReplayedRun, last: ReplayedStep, now: float) -> list[Text]:
     """Say of a run without an end where it stood; whether its process lives is told by no event."""
-    name = visible(story.run_id)
+    name = visible(replayed.run_id)
     if last.in_hand:
         within = f"in superstep {last.number}, {len(last.in_hand)} still running"
     else:
         within = f"{'after' if last.is_done else 'in'} superstep {last.number}"
-    when = f"{_clock(story.heard_at)}, {_ago(now - story.heard_at)}"
+    when = f"{_clock(replayed.heard_at)}, {_ago(now - replayed.heard_at)}"
     in_hand = [Text(f"  running: {_named(one)}{_given(one)}") for one in last.in_hand]
     return [
         Text(f"run {name} has not ended; last event {when}, {within}", "yellow"),
@@ -93,7 +94,7 @@ def _unfinished(story: Story, last: Step, now: float) -> list[Text]:
     ]
 
 
-def _title(step: Step) -> Text:
+def _title(step: ReplayedStep) -> Text:
     leg = f", leg {step.leg}" if step.leg > 1 else ""
     took = "no end recorded" if step.duration_s is None else _seconds(step.duration_s)
     broken_off = "" if step.is_done or step.duration_s is None else ", interrupted"
@@ -104,7 +105,7 @@ def _title(step: Step) -> Text:
 Labelled = tuple[str, Text]
 
 
-def _begun(step: Step) -> Iterator[Labelled]:
+def _begun(step: ReplayedStep) -> Iterator[Labelled]:
     if step.missing:
         yield "missing", Text(_gaps(step.missing), "yellow")
     for number in step.bare:
@@ -116,7 +117,7 @@ def _begun(step: Step) -> Iterator[Labelled]:
         yield "request", Text(_settled(facts))
 
 
-def _done(step: Step) -> Iterator[Labelled]:
+def _done(step: ReplayedStep) -> Iterator[Labelled]:
     ran = [_activation(one) for one in step.activations]
     for line in _few_groups(ran):
         yield "ran", line
@@ -130,7 +131,7 @@ def _done(step: Step) -> Iterator[Labelled]:
         yield "starves", Text(f"{visible(target)} lacks {visible(', '.join(missing))}", "yellow")
 
 
-def _left(step: Step) -> Iterator[Labelled]:
+def _left(step: ReplayedStep) -> Iterator[Labelled]:
     if step.is_done and step.after is not None:
         yield from _all("next", _due(step.after))
         yield from _all("waits", _waiting(step.after))
@@ -139,7 +140,7 @@ def _left(step: Step) -> Iterator[Labelled]:
         yield "run", Text(f"{step.ending.replace('_', ' ')}{error}", _STYLES[step.ending])
 
 
-def _activation(one: Activation) -> list[Text]:
+def _activation(one: ReplayedActivation) -> list[Text]:
     """Return an activation: the line that says how it ended, and one for each try before."""
     took = "" if one.duration_s is None else f" in {_seconds(one.duration_s)}"
     attempt = f", attempt {one.attempt}" if one.attempt > 1 else ""
@@ -154,13 +155,13 @@ def _activation(one: Activation) -> list[Text]:
     return [line, *(_attempt(failure) for failure in one.failures), *runs]
 
 
-def _attempt(failure: Attempt) -> Text:
+def _attempt(failure: ReplayedAttempt) -> Text:
     took = "" if failure.duration_s is None else f" after {_seconds(failure.duration_s)}"
     then = "; retried" if failure.will_retry else ""
     return Text(f"  attempt {failure.number} failed{took}: {short(failure.error)}{then}", "red")
 
 
-def _named(one: Activation) -> str:
+def _named(one: ReplayedActivation) -> str:
     shard = f"#{one.shard}" if one.shard else ""
     item = one.facts.get("item")
     of_list = f" item {item[1]}" if isinstance(item, list) and len(item) == 2 else ""
@@ -168,7 +169,7 @@ def _named(one: Activation) -> str:
     return f"{visible(one.path)}{shard}{of_list}{passed}"
 
 
-def _given(one: Activation) -> str:
+def _given(one: ReplayedActivation) -> str:
     sources = f" {visible('+'.join(one.sources))}:" if one.sources else ""
     return f"  <-{sources} {shown(one.input)}"
 

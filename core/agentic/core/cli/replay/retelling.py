@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from agentic.core.cli.replay.steps import ANSWERS, ENDINGS, OPENINGS, is_shrunk, step_of
-from agentic.core.cli.replay.story import Gap, Step, Story
+from agentic.core.cli.replay.story import Gap, ReplayedRun, ReplayedStep
 from agentic.core.graph import EventKind, RunStatus, RunView, WorkflowEvent, replay
 from agentic.core.types import RunId
 
@@ -17,7 +17,7 @@ _AT_REST = frozenset({*ENDINGS, EventKind.FAN_IN_WAITING})
 _BEGINNING = frozenset({*OPENINGS, *ANSWERS, EventKind.EXECUTOR_INVOKED})
 
 
-def retell(events: Iterable[WorkflowEvent], run_id: str) -> Story | None:
+def replay_events(events: Iterable[WorkflowEvent], run_id: str) -> ReplayedRun | None:
     """Return a run step by step; None when there is no durable event of it.
 
     Args:
@@ -35,7 +35,7 @@ def retell(events: Iterable[WorkflowEvent], run_id: str) -> Story | None:
     views = _Views(told, nested, run_id, legs)
     nested_ids = sorted({event.run_id for event in nested if _is_durable(event)})
     steps = tuple(_placed([step_of(leg, nested_ids, run_id) for leg in legs], missing, views))
-    return Story(
+    return ReplayedRun(
         run_id=run_id,
         workflow=_workflow(told[0]),
         steps=steps,
@@ -114,7 +114,7 @@ def _begins(event: WorkflowEvent, kinds: AbstractSet[EventKind], superstep: int)
             return is_over or event.superstep != superstep
 
 
-def _placed(steps: Iterable[Step], missing: Sequence[Gap], views: _Views) -> Iterator[Step]:
+def _placed(steps: Iterable[ReplayedStep], missing: Sequence[Gap], views: _Views) -> Iterator[ReplayedStep]:
     """Yield steps with what only the steps before them tell."""
     legs: dict[int, int] = {}
     reached = 0
@@ -156,7 +156,7 @@ class _Views:
             is_begun = any(event.kind in OPENINGS for event in leg)
             self._begins.append(self._begins[-1] + is_begun + sum(event.kind in ENDINGS for event in leg))
 
-    def after(self, position: int, step: Step) -> RunView | None:
+    def after(self, position: int, step: ReplayedStep) -> RunView | None:
         """Return the view of the end of a step."""
         if step.ending is None and step.last >= self._told_until:
             return None
@@ -195,7 +195,7 @@ def _gaps(told: Sequence[WorkflowEvent]) -> tuple[Gap, ...]:
     return tuple((before + 1, after - 1) for before, after in pairwise(numbers) if after - before > 1)
 
 
-def _status(last: Step) -> RunStatus:
+def _status(last: ReplayedStep) -> RunStatus:
     if last.ending is None and last.after is not None:
         return last.after.status  # an answer that was not the last one leaves it waiting
     return last.ending or RunStatus.RUNNING

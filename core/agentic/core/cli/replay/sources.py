@@ -15,14 +15,14 @@ from agentic.core.bus import (
     open_bus,
     read_events,
 )
-from agentic.core.cli.replay.retelling import origin_of, retell
+from agentic.core.cli.replay.retelling import origin_of, replay_events
 from agentic.core.errors import AgenticError
 from agentic.core.graph import WorkflowEvent
 from agentic.core.settings import load_settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class RunEvents:
     """What is known of a run.
 
     Attributes:
@@ -41,7 +41,7 @@ class Telling:
 class EventSource(Protocol):
     """Finds the events of a run."""
 
-    def __call__(self, run: str, project: str | None) -> Telling:
+    def __call__(self, run: str, project: str | None) -> RunEvents:
         """Return what is known of the run that is called ``run``, or of the one whose id begins so.
 
         Raises:
@@ -50,7 +50,7 @@ class EventSource(Protocol):
         ...
 
 
-class UntoldRunError(AgenticError, LookupError):
+class RunEventsNotFoundError(AgenticError, LookupError):
     """Nobody has an event of a run."""
 
     def __init__(self, run: str, faults: Mapping[str, AgenticError]) -> None:
@@ -59,7 +59,7 @@ class UntoldRunError(AgenticError, LookupError):
         self.run = run
 
 
-class UnreachableRunError(UntoldRunError):
+class UnreachableRunError(RunEventsNotFoundError):
     """Nobody has an event of a run, but not everybody could be asked."""
 
     exit_code: ClassVar[int] = 3
@@ -83,7 +83,7 @@ class AmbiguousRunError(AgenticError, LookupError):
         self.run = run
 
 
-def in_stream(run: str, project: str | None) -> Telling:
+def in_stream(run: str, project: str | None) -> RunEvents:
     """Find a run in the stream on NATS; see :class:`EventSource`.
 
     Raises:
@@ -96,7 +96,7 @@ def in_stream(run: str, project: str | None) -> Telling:
     if settings.nats is None:
         raise NatsNotConfiguredError(settings.home)
 
-    async def read() -> Telling:
+    async def read() -> RunEvents:
         async with open_bus(settings, project) as bus:
             return await find_run(bus, run, project)
 
@@ -123,16 +123,16 @@ def known_sources() -> Mapping[str, EventSource]:
 
 def gather(
     run: str, project: str | None, sources: Mapping[str, EventSource]
-) -> tuple[Telling, Mapping[str, AgenticError]]:
+) -> tuple[RunEvents, Mapping[str, AgenticError]]:
     """Return what is known of a run, and why which sources could not help.
 
     A source is asked when those before it do not tell the run whole, to its end.
 
     Raises:
-        UntoldRunError: No source has an event of it.
+        RunEventsNotFoundError: No source has an event of it.
         AmbiguousRunError: Several runs are meant.
     """
-    found: Telling | None = None
+    found: RunEvents | None = None
     faults: dict[str, AgenticError] = {}
     for name, source in sources.items():
         if found is not None and _is_whole(found):
@@ -146,11 +146,11 @@ def gather(
         else:
             found = _joined(found, told)
     if found is None:
-        raise (UnreachableRunError if _is_away(faults) else UntoldRunError)(run, faults)
+        raise (UnreachableRunError if _is_away(faults) else RunEventsNotFoundError)(run, faults)
     return found, faults
 
 
-async def find_run(bus: EventBus, run: str, project: str | None) -> Telling:
+async def find_run(bus: EventBus, run: str, project: str | None) -> RunEvents:
     """Return the events of a run, and those of the runs it was forked from. Raises as :func:`in_stream`."""
     end = (await bus.state()).last
     by_run = await _read(bus, run, project, end)
@@ -163,7 +163,7 @@ async def find_run(bus: EventBus, run: str, project: str | None) -> Telling:
         before = (await _read(bus, origin, owner, end)).get((owner, origin), [])
         events += before
         origin = origin_of(before, origin)
-    return Telling(run_id=run_id, project=owner, events=events, sources=("the stream",))
+    return RunEvents(run_id=run_id, project=owner, events=events, sources=("the stream",))
 
 
 async def _read(
@@ -206,15 +206,15 @@ def _meant(
     return candidates[0]
 
 
-def _joined(known: Telling | None, told: Telling) -> Telling:
+def _joined(known: RunEvents | None, told: RunEvents) -> RunEvents:
     if known is None:
         return told
     return replace(known, events=[*known.events, *told.events], sources=(*known.sources, *told.sources))
 
 
-def _is_whole(found: Telling) -> bool:
-    story = retell(found.events, found.run_id)
-    return story is not None and story.is_whole
+def _is_whole(found: RunEvents) -> bool:
+    replayed = replay_events(found.events, found.run_id)
+    return replayed is not None and replayed.is_whole
 
 
 def _is_away(faults: Mapping[str, AgenticError]) -> bool:

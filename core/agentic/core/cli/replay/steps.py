@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
-from agentic.core.cli.replay.story import Activation, Attempt, Outcome, Step
+from agentic.core.cli.replay.story import Outcome, ReplayedActivation, ReplayedAttempt, ReplayedStep
 from agentic.core.graph import EventKind, RunStatus, WorkflowEvent
 from agentic.core.types import JSONValue
 
@@ -42,7 +42,7 @@ def is_shrunk(event: WorkflowEvent) -> bool:
     return event.data.keys() == {_SHRUNK}
 
 
-def step_of(leg: Sequence[WorkflowEvent], nested_ids: Sequence[str], run_id: str) -> Step:
+def step_of(leg: Sequence[WorkflowEvent], nested_ids: Sequence[str], run_id: str) -> ReplayedStep:
     """Return a step, apart from what only others tell: its leg, what is missing, and where the run stood.
 
     Args:
@@ -59,7 +59,7 @@ def step_of(leg: Sequence[WorkflowEvent], nested_ids: Sequence[str], run_id: str
     ended = [event for event in leg if event.kind in ENDINGS]
     began_at = (opened or leg)[-1 if opened else 0].time
     over = [*completed, *ended]
-    return Step(
+    return ReplayedStep(
         number=leg[0].superstep,
         leg=1,
         first=leg[0].sequence or 0,
@@ -89,7 +89,7 @@ def step_of(leg: Sequence[WorkflowEvent], nested_ids: Sequence[str], run_id: str
 
 def _activations(
     leg: Sequence[WorkflowEvent], nested_ids: Sequence[str], run_id: str
-) -> tuple[Activation, ...]:
+) -> tuple[ReplayedActivation, ...]:
     told: dict[tuple[str, int], list[WorkflowEvent]] = {}
     for event in leg:
         if event.kind in _OF_ACTIVATIONS:
@@ -97,13 +97,15 @@ def _activations(
     return tuple(_activation(events, nested_ids, run_id) for events in told.values())
 
 
-def _activation(events: Sequence[WorkflowEvent], nested_ids: Sequence[str], run_id: str) -> Activation:
+def _activation(
+    events: Sequence[WorkflowEvent], nested_ids: Sequence[str], run_id: str
+) -> ReplayedActivation:
     first, last = events[0], events[-1]
     invoked = first.data if first.kind is EventKind.EXECUTOR_INVOKED else {}
     facts = {**invoked, **last.data}
     outcome = _OF_ACTIVATIONS[last.kind]
     will_retry = bool(last.data.get("will_retry"))
-    return Activation(
+    return ReplayedActivation(
         path=last.path,
         shard=last.shard,
         outcome="in hand" if will_retry else outcome,
@@ -118,8 +120,8 @@ def _activation(events: Sequence[WorkflowEvent], nested_ids: Sequence[str], run_
     )
 
 
-def _failure(event: WorkflowEvent) -> Attempt:
-    return Attempt(
+def _failure(event: WorkflowEvent) -> ReplayedAttempt:
+    return ReplayedAttempt(
         number=event.attempt,
         duration_s=event.duration_s,
         error=_error(event),

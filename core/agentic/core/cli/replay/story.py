@@ -16,7 +16,7 @@ Gap = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class ReplayedAttempt:
     """A try of an activation that failed.
 
     Attributes:
@@ -33,7 +33,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Activation:
+class ReplayedActivation:
     """An executor that was given a message.
 
     Attributes:
@@ -57,14 +57,14 @@ class Activation:
     duration_s: float | None
     sources: tuple[str, ...]
     input: JSONValue
-    failures: tuple[Attempt, ...]
+    failures: tuple[ReplayedAttempt, ...]
     sends: tuple[JSONValue, ...]
     facts: Mapping[str, JSONValue]
     runs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ReplayedStep:
     """A superstep, or one leg of it when it was broken off and gone on with.
 
     Attributes:
@@ -99,7 +99,7 @@ class Step:
     duration_s: float | None
     is_done: bool
     resumed_from: str | None
-    activations: tuple[Activation, ...]
+    activations: tuple[ReplayedActivation, ...]
     edges: Mapping[str, int]
     astray: tuple[tuple[str, JSONValue], ...]
     outputs: tuple[tuple[str, JSONValue], ...]
@@ -114,7 +114,7 @@ class Step:
     after: RunView | None
 
     @property
-    def in_hand(self) -> tuple[Activation, ...]:
+    def in_hand(self) -> tuple[ReplayedActivation, ...]:
         """Activations of which nothing more is told."""
         return tuple(one for one in self.activations if one.outcome == "in hand")
 
@@ -124,7 +124,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class ReplayedRun:
     """A run from its first event to the last one that is known.
 
     Attributes:
@@ -139,7 +139,7 @@ class Story:
 
     run_id: str
     workflow: str
-    steps: tuple[Step, ...]
+    steps: tuple[ReplayedStep, ...]
     status: RunStatus
     duration_s: float | None
     missing: tuple[Gap, ...]

@@ -36,10 +36,10 @@ from agentic.core.pipeline.spec.step_names import (
 from agentic.core.pipeline.spec.versions import version_of
 from agentic.core.pipeline.spec.walking import named_by, reads_sitemaps, rerun_rules
 from agentic.core.pipeline.steps.calls import ActorCall, levels_for
-from agentic.core.pipeline.steps.choices import OTHERWISE, STEPS, ChooseNode, MeetNode, leads_to
+from agentic.core.pipeline.steps.choices import OTHERWISE, STEPS, BranchJoinNode, ChooseNode, leads_to
 from agentic.core.pipeline.steps.loops import CollectNode, ItemNode, JoinNode, LoopNode
 from agentic.core.pipeline.steps.nodes import ActorNode, InputsNode, ResultNode
-from agentic.core.pipeline.steps.positions import Place, Within
+from agentic.core.pipeline.steps.positions import StepPosition, Within
 from agentic.core.pipeline.steps.state import PipelineState
 from agentic.core.pipeline.steps.subpipelines import EnterNode, LeaveNode, OutcomeNode
 from agentic.core.types import JSONValue, RunId
@@ -167,7 +167,7 @@ class _Compiler:
         """Put ``steps`` between the ends of a row."""
         before = _Segment(row.first, row.first, row.enters, row.when)
         for index, (name, step) in enumerate(zip(step_ids(steps), steps, strict=True)):
-            place = Place(
+            position = StepPosition(
                 step=around.prefix + name,
                 name=step.save_as or name,
                 gives=outputs_of(step, self._actors),
@@ -179,44 +179,49 @@ class _Compiler:
             )
             levels = (step.error_handling, *around.levels)
             inner = replace(around, levels=levels, number=f"{around.number}{index + 1}.")
-            segment = self._segment(builder, around.node + name, step, place, inner)
+            segment = self._segment(builder, around.node + name, step, position, inner)
             builder.add_edge(before.exit, segment.entry, before.leaves, description=before.when)
             before = segment
         builder.add_edge(before.exit, row.last, before.leaves, description=before.when)
 
     def _segment(
-        self, builder: WorkflowBuilder, name: str, step: Step, place: Place, around: _Surroundings
+        self, builder: WorkflowBuilder, name: str, step: Step, position: StepPosition, around: _Surroundings
     ) -> _Segment:
         match step:
             case LoopStep():
-                return self._loop(builder, name, step, place, around)
+                return self._loop(builder, name, step, position, around)
             case CrawlStep():
-                return self._crawl(builder, name, step, place, around)
+                return self._crawl(builder, name, step, position, around)
             case ChooseStep():
-                return self._choose(builder, name, step, place, around)
+                return self._choose(builder, name, step, position, around)
             case PipelineStep():
-                return self._pipeline(builder, name, step, place, around)
+                return self._pipeline(builder, name, step, position, around)
             case ActorStep():
-                return self._actor(builder, name, step, place, around)
+                return self._actor(builder, name, step, position, around)
             case _:
                 assert_never(step)
 
     def _actor(
-        self, builder: WorkflowBuilder, name: str, step: ActorStep, place: Place, around: _Surroundings
+        self,
+        builder: WorkflowBuilder,
+        name: str,
+        step: ActorStep,
+        position: StepPosition,
+        around: _Surroundings,
     ) -> _Segment:
         call = ActorCall(
-            step=place.step,
+            step=position.step,
             actor=step.actor,
             config=step.config,
             actors=self._actors,
             levels=levels_for(
-                [(self._actors[step.actor], step.config)], around.levels, self._actors, place.gives
+                [(self._actors[step.actor], step.config)], around.levels, self._actors, position.gives
             ),
             timeout_s=step.timeout_s,
             reruns=self._reruns(around.spec),
             own=self._own,
         )
-        node = ActorNode(name, place, call, self._services.context)
+        node = ActorNode(name, position, call, self._services.context)
         if not self._actors[step.actor].may_wait:
             return _Segment(node, node)
         builder.add_edge(node, node, _is_no_state, description="asks again")
@@ -240,27 +245,39 @@ class _Compiler:
         }
 
     def _loop(
-        self, builder: WorkflowBuilder, name: str, step: LoopStep, place: Place, around: _Surroundings
+        self,
+        builder: WorkflowBuilder,
+        name: str,
+        step: LoopStep,
+        position: StepPosition,
+        around: _Surroundings,
     ) -> _Segment:
-        entry = LoopNode(name, place, step, outer_names(step, self._actors) | around.always)
-        join = JoinNode(f"{name}.join", place)
+        entry = LoopNode(name, position, step, outer_names(step, self._actors) | around.always)
+        join = JoinNode(f"{name}.join", position)
         body = WorkflowBuilder(f"{name}.each")
         first = ItemNode("item")
         body.set_start(first)
         kept = expression_of(step.collect).roots
-        inner = replace(around, prefix=f"{place.step}/", node="", needed_after=kept, within="loop")
-        self._row(body, _Row(first, CollectNode("collect", place.step, step.collect)), step.loop_steps, inner)
+        inner = replace(around, prefix=f"{position.step}/", node="", needed_after=kept, within="loop")
+        self._row(
+            body, _Row(first, CollectNode("collect", position.step, step.collect)), step.loop_steps, inner
+        )
         # The body handles failures of its steps; an exception that leaves it must fail the run.
         builder.add_map_edge(entry, body.build(), join, max_parallel=step.max_parallel, on_item_error="fail")
         builder.add_edge(entry, join, _is_state, description="nothing to do")
         return _Segment(entry, join)
 
     def _choose(
-        self, builder: WorkflowBuilder, name: str, step: ChooseStep, place: Place, around: _Surroundings
+        self,
+        builder: WorkflowBuilder,
+        name: str,
+        step: ChooseStep,
+        position: StepPosition,
+        around: _Surroundings,
     ) -> _Segment:
-        entry = ChooseNode(name, place, step.when)
-        meet = MeetNode(f"{name}.meet", place)
-        inner = replace(around, prefix=f"{place.step}/", node=f"{name}.", needed_after=place.keep)
+        entry = ChooseNode(name, position, step.when)
+        meet = BranchJoinNode(f"{name}.meet", position)
+        inner = replace(around, prefix=f"{position.step}/", node=f"{name}.", needed_after=position.keep)
         self._row(builder, _Row(entry, meet, leads_to(STEPS), step.when), step.steps, inner)
         if step.otherwise:
             otherwise = replace(inner, node=f"{name}.otherwise.")
@@ -270,18 +287,23 @@ class _Compiler:
         return _Segment(entry, meet)
 
     def _pipeline(
-        self, builder: WorkflowBuilder, name: str, step: PipelineStep, place: Place, around: _Surroundings
+        self,
+        builder: WorkflowBuilder,
+        name: str,
+        step: PipelineStep,
+        position: StepPosition,
+        around: _Surroundings,
     ) -> _Segment:
         spec = cast(PipelineSpec, step.pipeline)  # the check allows no bare name
         inner = replace(
             self._within(spec, around.levels),
-            prefix=f"{place.step}/",
+            prefix=f"{position.step}/",
             number=around.number,
             within="pipeline",
         )
         given = cast("dict[str, JSONValue]", self._own.credentials.stripped_data(step.inputs))
-        entry = EnterNode(name, place, spec, given, self._kept(spec.steps, inner))
-        leave = LeaveNode(f"{name}.join", place, around.levels)
+        entry = EnterNode(name, position, spec, given, self._kept(spec.steps, inner))
+        leave = LeaveNode(f"{name}.join", position, around.levels)
         body = WorkflowBuilder(f"{name}.pipeline", config=WorkflowConfig(max_supersteps=MAX_SUPERSTEPS))
         first = ItemNode("inputs")
         body.set_start(first)
@@ -291,7 +313,12 @@ class _Compiler:
         return _Segment(entry, leave)
 
     def _crawl(
-        self, builder: WorkflowBuilder, name: str, step: CrawlStep, place: Place, around: _Surroundings
+        self,
+        builder: WorkflowBuilder,
+        name: str,
+        step: CrawlStep,
+        position: StepPosition,
+        around: _Surroundings,
     ) -> _Segment:
         calls = [(self._actors[one.actor], one.config) for _, one in page_actors(step)]
         tools = CrawlTools(
@@ -303,7 +330,7 @@ class _Compiler:
             reruns=self._reruns(around.spec),
             own=self._own,
         )
-        node = CrawlNode(name, place, step, tools)
+        node = CrawlNode(name, position, step, tools)
         builder.add_edge(node, node, _is_no_state, description="next slice")
         return _Segment(node, node, _is_state, "frontier is empty")
 

@@ -13,11 +13,11 @@ from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
 from agentic.core.http import HttpError
 from agentic.core.http.sessions.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl.follow import scope_of
-from agentic.core.pipeline.crawl.page import Visitor
+from agentic.core.pipeline.crawl.page import PageProcessor
 from agentic.core.pipeline.crawl.report import CrawlReport
 from agentic.core.pipeline.crawl.seeding import Seeding, listed_pages, starts_of
 from agentic.core.pipeline.crawl.slice import CrawlSlice, SliceLimits
-from agentic.core.pipeline.crawl.statistics import CrawlsUnderWay
+from agentic.core.pipeline.crawl.statistics import RunningCrawls
 from agentic.core.pipeline.crawl.store import CrawlStore, FrontierCounts, SliceId
 from agentic.core.pipeline.errors import StepFailedError
 from agentic.core.pipeline.expressions.expressions import SECRETS, Path
@@ -29,7 +29,13 @@ from agentic.core.pipeline.spec.own_secrets import NO_OWN_SECRETS, OwnSecrets
 from agentic.core.pipeline.spec.spec import CrawlStep, resolved_crawl
 from agentic.core.pipeline.steps.calls import ActorCall
 from agentic.core.pipeline.steps.nodes import Once
-from agentic.core.pipeline.steps.positions import Place, give_up, leave_out, never_tried, too_many_failed
+from agentic.core.pipeline.steps.positions import (
+    StepPosition,
+    give_up,
+    leave_out,
+    never_tried,
+    too_many_failed,
+)
 from agentic.core.pipeline.steps.result import EXAMPLE_COUNT
 from agentic.core.pipeline.steps.state import CrawlTotals, MissingResultError, PipelineState
 from agentic.core.types import JSONValue, RunId, SaveCounts
@@ -95,31 +101,31 @@ class CrawlNode(Executor):
 
     crash = CrashPolicy(max_crashes=10)
 
-    def __init__(self, name: str, place: Place, step: CrawlStep, tools: CrawlTools) -> None:
+    def __init__(self, name: str, position: StepPosition, step: CrawlStep, tools: CrawlTools) -> None:
         super().__init__(name, max_parallel=MAX_SLICES)
-        self._place = place
+        self._position = position
         self._step = step
         self._tools = tools
-        self._under_way = CrawlsUnderWay()
+        self._under_way = RunningCrawls()
 
     @handler
     async def begin(self, state: PipelineState, ctx: WorkflowContext) -> CrawlTurn | PipelineState | None:
         """Put the start pages into the frontier, and the pages that sitemaps list if the step reads them."""
         context = self._context(ctx)
         try:
-            if not self._place.is_due(state):
-                return self._place.pass_over(state)
+            if not self._position.is_due(state):
+                return self._position.pass_over(state)
             step, hidden = await self._resolved(state, context)
             listed = listed_pages(step, self._tools.actors, context)
             seeding = Seeding(step, listed, self._tools.store_of(ctx.run_id), self._credentials(step))
             await seeding.begin()
         except MissingResultError as exc:
-            return await leave_out(self._place, state, exc, ctx)
+            return await leave_out(self._position, state, exc, ctx)
         except (ActorError, ValidationError, HttpError) as exc:
-            return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
+            return await give_up(self._position, state, never_tried(self._position, exc), None, ctx)
         turn = CrawlTurn(state=state)
         if not seeding.is_over:
-            await self._crawl_while(seeding, turn, self._visitor(state, step, hidden, ctx), ctx)
+            await self._crawl_while(seeding, turn, self._processor(state, step, hidden, ctx), ctx)
         return turn
 
     @handler
@@ -131,11 +137,11 @@ class CrawlNode(Executor):
         """
         context = self._context(ctx)
         step, hidden = await self._resolved(turn.state, context)
-        visitor = self._visitor(turn.state, step, hidden, ctx)
+        processor = self._processor(turn.state, step, hidden, ctx)
         store = self._tools.store_of(ctx.run_id)
         report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
         try:
-            counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
+            counts = await self._work_off(ctx.superstep, turn, processor, store, report)
         finally:
             report.end()
         if turn.number > 0:
@@ -146,11 +152,11 @@ class CrawlNode(Executor):
             return None
         totals = await _totals(store, counts, ctx.get_state(_FORMER_TOTALS))
         if counts.failed and not totals.done:
-            raise StepFailedError(self._place.step, _first_failure(totals), 1)
-        if exceeds(totals.failed, self._place.limits.max_failed, of=totals.done + totals.failed):
-            raise too_many_failed(self._place, totals.failed, _first_failure(totals))
+            raise StepFailedError(self._position.step, _first_failure(totals), 1)
+        if exceeds(totals.failed, self._position.limits.max_failed, of=totals.done + totals.failed):
+            raise too_many_failed(self._position, totals.failed, _first_failure(totals))
         results: dict[str, JSONValue] = {"done": totals.done, "failed": totals.failed, "left": totals.left}
-        return self._place.bind(replace(turn.state, crawl=totals), results)
+        return self._position.bind(replace(turn.state, crawl=totals), results)
 
     def _context(self, ctx: WorkflowContext) -> ActorContext:
         return replace(self._tools.context(ctx.run_id), once=Once(ctx))
@@ -172,7 +178,7 @@ class CrawlNode(Executor):
         return self._tools.own.credentials.joined(UrlCredentials.found_in(resolved))
 
     async def _crawl_while(
-        self, seeding: Seeding, turn: CrawlTurn, visitor: Visitor, ctx: WorkflowContext
+        self, seeding: Seeding, turn: CrawlTurn, processor: PageProcessor, ctx: WorkflowContext
     ) -> None:
         """Process slices for as long as pages are added to the frontier."""
         store = self._tools.store_of(ctx.run_id)
@@ -182,30 +188,30 @@ class CrawlNode(Executor):
             async with seeding.meanwhile():
                 while not seeding.is_over:
                     seeding.more.clear()
-                    counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
-                    if _is_over(visitor.step, counts) or counts.finished == finished:
+                    counts = await self._work_off(ctx.superstep, turn, processor, store, report)
+                    if _is_over(processor.step, counts) or counts.finished == finished:
                         await seeding.more.wait()  # there is nothing to do until then
                     finished = counts.finished
         finally:
             report.end()
 
-    def _visitor(
+    def _processor(
         self, state: PipelineState, step: CrawlStep, hidden: Hidden, ctx: WorkflowContext
-    ) -> Visitor:
+    ) -> PageProcessor:
         tools = self._tools
         context = self._context(ctx)
 
         async def rerun(name: str) -> None:
             await tools.reruns[name].once(context, state)
 
-        return Visitor(
+        return PageProcessor(
             step=step,
             scope=scope_of(step, starts_of(step), self._credentials(step)),
             actors=tools.actors,
             levels=tools.levels,
             context=context,
             item_key=tools.item_key,
-            call=f"{ctx.run_id}/{self._place.step}",
+            call=f"{ctx.run_id}/{self._position.step}",
             hidden=hidden,
             credentials=self._credentials(step),
             tell=lambda url: tell_changes(ctx, url, context.decide, OF_PAGES),
@@ -213,14 +219,19 @@ class CrawlNode(Executor):
         )
 
     async def _work_off(
-        self, superstep: int, turn: CrawlTurn, visitor: Visitor, store: CrawlStore, report: CrawlReport
+        self,
+        superstep: int,
+        turn: CrawlTurn,
+        processor: PageProcessor,
+        store: CrawlStore,
+        report: CrawlReport,
     ) -> FrontierCounts:
         """Process a slice, and return the frontier's counts after it.
 
         Raises:
             StepFailedError: A page failed, and by a rule this fails the pipeline.
         """
-        step = visitor.step
+        step = processor.step
         slice_id = SliceId(superstep, turn.number)
         counts = await store.begin(slice_id)
         if _is_over(step, counts):
@@ -233,12 +244,12 @@ class CrawlNode(Executor):
             commit_seconds=step.commit_seconds,
             max_parallel=_share(step.max_parallel, turn),
         )
-        part = CrawlSlice(slice_id, store, visitor.visit, limits, report.committed)
+        part = CrawlSlice(slice_id, store, processor.process, limits, report.committed)
         await part.run()
         if part.ending is not None and part.ending.failed is not None:
             page = part.ending.failed
             failure = Failure(failure_class=page.failure_class, message=page.message)
-            raise StepFailedError(self._place.step, failure, part.ending.attempt_count)
+            raise StepFailedError(self._position.step, failure, part.ending.attempt_count)
         return part.counts or counts
 
 

@@ -31,9 +31,9 @@ from agentic.core.pipeline.crawl.store import (
     FrontierLink,
     PageContents,
 )
-from agentic.core.pipeline.expressions.references import Place
+from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.expressions.secret_masking import Hidden
-from agentic.core.pipeline.policies.attempts import GivenUp, Manner, Tell, try_until_settled
+from agentic.core.pipeline.policies.attempts import GivenUp, RetryContext, Tell, try_until_settled
 from agentic.core.pipeline.policies.policies import Config, Levels
 from agentic.core.pipeline.spec.spec import CrawlStep
 from agentic.core.pipeline.spec.step_names import detail_place, page_actors
@@ -41,9 +41,9 @@ from agentic.core.pipeline.steps.calls import call_until_done, known_parts
 from agentic.core.records import record
 from agentic.core.settings import safe_url
 
-FETCH: Place = ("fetch",)
-LINKS: Place = ("links",)
-STORE: Place = ("store",)
+FETCH: ValuePath = ("fetch",)
+LINKS: ValuePath = ("links",)
+STORE: ValuePath = ("store",)
 
 NO_ITEM = FoundItem(None, {})
 
@@ -52,7 +52,7 @@ GIVEN_UP_AFTER = 4
 
 
 @record
-class Visit:
+class PageResult:
     """The result of one page.
 
     Attributes:
@@ -71,8 +71,8 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visitor:
-    """Visits pages for one crawl step whose references are resolved.
+class PageProcessor:
+    """Processes the pages of one crawl step whose references are resolved.
 
     Attributes:
         step: The step.
@@ -86,7 +86,7 @@ class Visitor:
         credentials: Credentials in URLs of the crawl: put back for each request, and stored nowhere.
         tell: Returns the reporter of the failed attempts at a page.
         rerun: Runs an earlier step again, by its id.
-        inputs: Place in the step -> checked input of the actor there.
+        inputs: Path in the step -> checked input of the actor there.
     """
 
     step: CrawlStep
@@ -100,9 +100,9 @@ class Visitor:
     credentials: UrlCredentials
     tell: Callable[[str], Tell]
     rerun: Callable[[str], Awaitable[None]]
-    inputs: dict[Place, RepeatedInput] = field(default_factory=dict)
+    inputs: dict[ValuePath, RepeatedInput] = field(default_factory=dict)
 
-    async def visit(self, entry: FrontierEntry) -> Visit:
+    async def process(self, entry: FrontierEntry) -> PageResult:
         """Fetch a page and read it; failures are retried as the rules say, then returned."""
         links: list[FrontierLink] = []
         context = self.context.for_call(f"{self.call}/{entry.url_key}")
@@ -123,21 +123,21 @@ class Visitor:
                 return crawled
             return replace(crawled, contents=await self._contents(page, links))
 
-        outcome = await try_until_settled(once, self.step.fetch.actor, partial(self._manner, entry))
+        outcome = await try_until_settled(once, self.step.fetch.actor, partial(self._retry_context, entry))
         count = len(outcome.attempts)
         if isinstance(outcome, GivenUp):
-            return Visit(
+            return PageResult(
                 failed=_failed(entry, outcome, has_row=self.step.store.pages),
                 links=tuple(links),
                 ends_pipeline=outcome.then == "fail",
                 attempt_count=count,
             )
         done = outcome.value if count == 1 else replace(outcome.value, attempts=outcome.attempts)
-        return Visit(done=done, links=tuple(links), attempt_count=count)
+        return PageResult(done=done, links=tuple(links), attempt_count=count)
 
-    def _manner(self, entry: FrontierEntry) -> Manner:
+    def _retry_context(self, entry: FrontierEntry) -> RetryContext:
         subject = safe_url(entry.url)
-        return Manner(
+        return RetryContext(
             levels=self.levels,
             subject=subject,
             hidden=self.hidden,
@@ -188,11 +188,11 @@ class Visitor:
         read = cast(ContentsOutput, await self._read(STORE, page))
         return PageContents(read=read, followed=frozenset(link.url for link in links))
 
-    async def _read(self, part: Place, page: Page) -> object:
+    async def _read(self, part: ValuePath, page: Page) -> object:
         reading = self._input(part, "page", page)
         return await call_until_done(reading.actor, self.context, reading.of(page))
 
-    def _input(self, part: Place, name: str, value: object) -> RepeatedInput:
+    def _input(self, part: ValuePath, name: str, value: object) -> RepeatedInput:
         """Return the input of a part's actor; its config is checked with the first page."""
         found = self.inputs.get(part)
         if found is None:

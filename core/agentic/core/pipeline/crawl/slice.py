@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from agentic.core.http.politeness.slots import SLOT
-from agentic.core.pipeline.crawl.page import Visit
+from agentic.core.pipeline.crawl.page import PageResult
 from agentic.core.pipeline.crawl.slots import PageSlot, PageSlots
 from agentic.core.pipeline.crawl.store import (
     CrawlBatch,
@@ -23,7 +23,7 @@ from agentic.core.pipeline.crawl.store import (
     SliceId,
 )
 
-Visiting = Callable[[FrontierEntry], Coroutine[object, object, Visit]]
+Processing = Callable[[FrontierEntry], Coroutine[object, object, PageResult]]
 Committed = Callable[[CrawlBatch, Exchange], Awaitable[None]]
 
 T = TypeVar("T")
@@ -99,7 +99,7 @@ def pages_to_take(
 
 
 class CrawlSlice:
-    """Takes pages from the store and visits them; meanwhile it writes the results of finished pages.
+    """Takes pages from the store and processes them; meanwhile it writes the results of finished pages.
 
     Every write is one transaction of the store: a slice that is killed loses only unwritten pages,
     and those pages are taken again.
@@ -107,7 +107,7 @@ class CrawlSlice:
     Args:
         slice_id: Identifies the owner of the pages.
         store: The frontier.
-        visit: Visits one page; never raises because of a page.
+        process: Processes one page; never raises because of a page.
         limits: Of the slice.
         committed: Called after each write with the batch and its result.
         clock: Monotonic seconds.
@@ -122,7 +122,7 @@ class CrawlSlice:
         self,
         slice_id: SliceId,
         store: CrawlStore,
-        visit: Visiting,
+        process: Processing,
         limits: SliceLimits,
         committed: Committed,
         *,
@@ -130,7 +130,7 @@ class CrawlSlice:
     ) -> None:
         self._id = slice_id
         self._store = store
-        self._visit = visit
+        self._process = process
         self._limits = limits
         self._committed = committed
         self._clock = clock
@@ -140,7 +140,7 @@ class CrawlSlice:
         self._is_alone = False
         self._is_careful = False
         self._slots = PageSlots(limits.max_parallel, clock, self._wake)
-        self._finished: list[Visit] = []
+        self._finished: list[PageResult] = []
         self._finished_since = 0.0
         self._exchange: asyncio.Task[None] | None = None
         self._ended: deque[asyncio.Task[Any]] = deque()
@@ -150,7 +150,7 @@ class CrawlSlice:
         self._without: frozenset[str] = frozenset()
         self.taken = 0
         self.counts: FrontierCounts | None = None
-        self.ending: Visit | None = None
+        self.ending: PageResult | None = None
 
     async def run(self) -> None:
         """Work until the limits are reached or the frontier has no page to take.
@@ -171,7 +171,7 @@ class CrawlSlice:
         while True:
             self._launch()
             if self._exchange is None and self._is_exchange_due():
-                self._exchange = self._begin(self._trade())
+                self._exchange = self._begin(self._flush_and_claim())
             if self._exchange is None and self._slots.is_empty:
                 return
             await self._wait()
@@ -183,7 +183,7 @@ class CrawlSlice:
             self._is_alone = _is_suspect(entry)
             slot = PageSlot(self._slots, entry.url)
             token = SLOT.set(slot)  # for the task that begins now
-            task = self._begin(self._visit(entry))
+            task = self._begin(self._process(entry))
             SLOT.reset(token)
             self._slots.begin(task, slot)
         if is_ending and self._slots.waiting_count:
@@ -256,12 +256,12 @@ class CrawlSlice:
             moments.append(self._slots.oldest + self._limits.commit_seconds)
         return min((moment - now for moment in moments if moment >= now), default=None)
 
-    def _keep(self, visit: Visit) -> None:
+    def _keep(self, page_result: PageResult) -> None:
         if not self._finished:
             self._finished_since = self._clock()
-        self._finished.append(visit)
-        if visit.ends_pipeline and self.ending is None:
-            self.ending = visit
+        self._finished.append(page_result)
+        if page_result.ends_pipeline and self.ending is None:
+            self.ending = page_result
 
     def _is_exchange_due(self) -> bool:
         wanted = self._wanted()
@@ -270,7 +270,7 @@ class CrawlSlice:
         if not self._finished:
             return wanted > 0 and not is_dry
         is_old = self._clock() - self._finished_since >= self._limits.commit_seconds
-        has_links = any(visit.links for visit in self._finished)
+        has_links = any(page_result.links for page_result in self._finished)
         # A frontier with too few pages gets more only by links: without new ones, a write would be
         # of no use, and nothing would be left to fetch meanwhile.
         gives_pages = wanted > 0 and (has_links or not is_dry)
@@ -308,13 +308,13 @@ class CrawlSlice:
         oldest = self._slots.oldest
         return 0.0 if oldest is None else self._clock() - oldest
 
-    async def _trade(self) -> None:
+    async def _flush_and_claim(self) -> None:
         """Write the finished pages and take more."""
-        visits, self._finished = self._finished, []
+        page_results, self._finished = self._finished, []
         batch = CrawlBatch(
-            done=[visit.done for visit in visits if visit.done],
-            failed=[visit.failed for visit in visits if visit.failed],
-            links=[link for visit in visits for link in visit.links],
+            done=[page_result.done for page_result in page_results if page_result.done],
+            failed=[page_result.failed for page_result in page_results if page_result.failed],
+            links=[link for page_result in page_results for link in page_result.links],
         )
         wanted = self._wanted()
         without = self._unwanted_sites()

@@ -133,7 +133,7 @@ class CrawlStatistics:
         return counts
 
 
-class CrawlsUnderWay:
+class RunningCrawls:
     """The statistics of the crawls of one step, each over all its slices in this process."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from agentic.core.actors import ContentsOutput
-from agentic.core.pipeline.policies.policies import Attempt
+from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.steps.state import FailureTally
 from agentic.core.records import record
 from agentic.core.types import JSONValue, SaveCounts
@@ -86,7 +86,7 @@ class CrawledPage:
     fetched_at: datetime
     item_key: str | None = None
     fetched_by: str = "http"
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[StepAttempt, ...] = ()
     contents: PageContents | None = None
     has_row: bool = True
 
@@ -104,7 +104,7 @@ class FailedPage:
     depth: int
     failure_class: str
     message: str
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[StepAttempt, ...] = ()
     is_letter: bool = False
     has_row: bool = True
 

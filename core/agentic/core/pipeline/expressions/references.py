@@ -16,18 +16,18 @@ from agentic.core.pipeline.expressions.expressions import (
 )
 from agentic.core.types import JSONValue
 
-Place = tuple[str | int, ...]
+ValuePath = tuple[str | int, ...]
 
 _OPENING = "${"
 _REFERENCE = re.compile(r"\$\{((?:[^{}]|\{[^{}]*\})*)\}")  # JMESPath has braces of its own
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundReference:
     """A reference in a spec: its meaning, and its place in the value."""
 
     expression: Expression
-    place: Place
+    place: ValuePath
 
 
 def is_reference(value: object) -> bool:
@@ -41,7 +41,7 @@ def expression_of(text: str) -> Expression:
     return parse_expression(whole.group(1) if whole else text)
 
 
-def find_references(value: JSONValue, place: Place = ()) -> Iterator[Found]:
+def find_references(value: JSONValue, place: ValuePath = ()) -> Iterator[FoundReference]:
     """Yield every reference in ``value``, at any depth."""
     if isinstance(value, str):
         yield from _in_text(value, place)
@@ -74,15 +74,15 @@ def resolve(value: JSONValue, lookup: Lookup) -> JSONValue:
     return value
 
 
-def _in_text(text: str, place: Place) -> Iterator[Found]:
+def _in_text(text: str, place: ValuePath) -> Iterator[FoundReference]:
     if _OPENING not in text:
         return
     matched = _REFERENCE.findall(text)
     for inner in matched:
-        yield Found(parse_expression(inner), place)
+        yield FoundReference(parse_expression(inner), place)
     if len(matched) < text.count(_OPENING):
         fault = "has a '${' without '}'"
-        yield Found(Expression(text, frozenset(), fault=fault), place)
+        yield FoundReference(Expression(text, frozenset(), fault=fault), place)
 
 
 def _resolve_text(text: str, lookup: Lookup) -> JSONValue:

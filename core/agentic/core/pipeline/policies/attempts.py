@@ -11,10 +11,10 @@ from agentic.core.http.politeness.slots import idle, note_begun
 from agentic.core.logging import get_logger
 from agentic.core.pipeline.expressions.secret_masking import NOTHING_HIDDEN, Hidden
 from agentic.core.pipeline.policies.policies import (
-    Attempt,
     Config,
     Ending,
     Levels,
+    StepAttempt,
     chance_of,
     decide,
     fallback_config,
@@ -23,7 +23,7 @@ from agentic.core.records import record
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
-Tell = Callable[[Attempt], Awaitable[None]]
+Tell = Callable[[StepAttempt], Awaitable[None]]
 
 log = get_logger(__name__)
 
@@ -33,7 +33,7 @@ class Success(Generic[T]):
     """Work that succeeded: its result, and every attempt in order."""
 
     value: T
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[StepAttempt, ...]
 
 
 @record
@@ -49,12 +49,12 @@ class GivenUp:
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.attempts.GivenUp"
 
     failure: Failure
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[StepAttempt, ...]
     then: Ending | None = None
 
 
 @record
-class Manner:
+class RetryContext:
     """How failures are handled.
 
     Attributes:
@@ -77,7 +77,9 @@ class Manner:
 
 
 async def try_until_settled(
-    call: Callable[[str, Config | None], Awaitable[T]], actor: str, manner_of: Callable[[], Manner]
+    call: Callable[[str, Config | None], Awaitable[T]],
+    actor: str,
+    retry_context_of: Callable[[], RetryContext],
 ) -> Success[T] | GivenUp:
     """Call ``call(actor, None)`` and handle failures as the rules say.
 
@@ -85,31 +87,31 @@ async def try_until_settled(
         call: Does the work with the actor of that name; any exception is a failure. A fallback also gets its
             own config.
         actor: The first one to try.
-        manner_of: Returns the handling of failures; called at the first one.
+        retry_context_of: Returns the handling of failures; called at the first one.
     """
-    attempts: list[Attempt] = []
-    manner: Manner | None = None
+    attempts: list[StepAttempt] = []
+    retry_context: RetryContext | None = None
     step: str | None = None
     config: Config | None = None
     while True:
         try:
-            if manner is not None and manner.rerun is not None and step is not None:
-                await manner.rerun(step)
+            if retry_context is not None and retry_context.rerun is not None and step is not None:
+                await retry_context.rerun(step)
             value = await call(actor, config)
         except Exception as exc:
-            manner = manner or manner_of()
-            failure = manner.hidden.failure(describe_failure(exc))
+            retry_context = retry_context or retry_context_of()
+            failure = retry_context.hidden.failure(describe_failure(exc))
             cause = exc
         else:
-            return Success(value=value, attempts=(*attempts, Attempt(actor=actor)))
-        chance = chance_of(f"{manner.subject}:{manner.seed}", len(attempts))
-        decision = decide(manner.levels, failure, attempts, chance)
-        attempt = Attempt(actor=actor, failure=failure, decision=decision)
+            return Success(value=value, attempts=(*attempts, StepAttempt(actor=actor)))
+        chance = chance_of(f"{retry_context.subject}:{retry_context.seed}", len(attempts))
+        decision = decide(retry_context.levels, failure, attempts, chance)
+        attempt = StepAttempt(actor=actor, failure=failure, decision=decision)
         attempts.append(attempt)
         note_begun()
         log.info(
             "attempt.failed",
-            subject=manner.subject,
+            subject=retry_context.subject,
             actor=actor,
             failure_class=failure.failure_class,
             reason=failure.message,
@@ -117,15 +119,15 @@ async def try_until_settled(
             wait_s=decision.wait_s,
             # An error without a failure class is a bug somewhere: its traceback helps, unless it may quote a
             # secret.
-            exc_info=cause if failure.failure_class == "error" and not manner.hidden.values else None,
+            exc_info=cause if failure.failure_class == "error" and not retry_context.hidden.values else None,
         )
-        if manner.tell is not None:
-            await manner.tell(attempt)
+        if retry_context.tell is not None:
+            await retry_context.tell(attempt)
         if decision.action == "give_up":
             return GivenUp(failure=failure, attempts=tuple(attempts), then=decision.then)
         actor, step = decision.actor or actor, decision.step
         if decision.action == "fallback":
-            config = fallback_config(manner.levels, decision.rule)
+            config = fallback_config(retry_context.levels, decision.rule)
         if decision.wait_s:
             async with idle(decision.wait_s, in_turn=True):
-                await manner.sleep(decision.wait_s)
+                await retry_context.sleep(decision.wait_s)

@@ -153,7 +153,7 @@ def is_status_class(key: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class FailureDecision:
     """What follows a failed attempt.
 
     Attributes:
@@ -176,17 +176,19 @@ class Decision:
 
 
 @record
-class Attempt:
+class StepAttempt:
     """One attempt: its actor, and if it failed, why and what followed."""
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.policies.Attempt"
 
     actor: str
     failure: Failure | None = None
-    decision: Decision | None = None
+    decision: FailureDecision | None = None
 
 
-def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt], chance: float = 0.0) -> Decision:
+def decide(
+    levels: Levels, failure: Failure, earlier: Sequence[StepAttempt], chance: float = 0.0
+) -> FailureDecision:
     """Return the reaction to ``failure``.
 
     The nearest level with a matching rule decides; in it the exact class wins over its HTTP family, and the
@@ -201,23 +203,25 @@ def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt], chance:
     """
     last = earlier[-1].decision if earlier else None
     if last is not None and last.action == "fallback":
-        return Decision(action="give_up", rule=last.rule, then=last.then)
+        return FailureDecision(action="give_up", rule=last.rule, then=last.then)
     name, rule = _matching(levels, failure)
     if rule is None:
-        return Decision(action="give_up")
+        return FailureDecision(action="give_up")
     made = [a.decision.action for a in earlier if a.decision and a.decision.rule == name]
     wait_s = _wait_s(rule, failure, made.count("retry"), chance)
     if made.count("retry") < rule.retry_count and wait_s <= rule.max_wait_s:
-        return Decision(action="retry", rule=name, wait_s=wait_s)
+        return FailureDecision(action="retry", rule=name, wait_s=wait_s)
     if rule.rerun is not None and "rerun" not in made:
-        return Decision(action="rerun", rule=name, step=rule.rerun)
+        return FailureDecision(action="rerun", rule=name, step=rule.rerun)
     if rule.retry_with_actor is not None:
-        return Decision(action="fallback", rule=name, actor=rule.retry_with_actor.actor, then=rule.then)
-    return Decision(action="give_up", rule=name, then=rule.then)
+        return FailureDecision(
+            action="fallback", rule=name, actor=rule.retry_with_actor.actor, then=rule.then
+        )
+    return FailureDecision(action="give_up", rule=name, then=rule.then)
 
 
 def fallback_config(levels: Levels, rule: str) -> Config:
-    """Return the own config of the fallback of a rule, named as in a :class:`Decision`."""
+    """Return the own config of the fallback of a rule, named as in a :class:`FailureDecision`."""
     level, _, key = rule.partition(":")
     fallback = levels[int(level)][key].retry_with_actor
     return fallback.config if fallback is not None else {}

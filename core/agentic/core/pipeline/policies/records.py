@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agentic.core.pipeline.policies.policies import Attempt
+from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.types import JSONValue
 
 ATTEMPTS = "_attempts"
 """Key of the attempts of a loop item, if it took more than one."""
 
 
-def attempt_records(attempts: Iterable[Attempt]) -> list[JSONValue]:
+def attempt_records(attempts: Iterable[StepAttempt]) -> list[JSONValue]:
     """Return each attempt as JSON: its actor, and if it failed, why and what followed."""
     return [_record(attempt) for attempt in attempts]
 
 
-def _record(attempt: Attempt) -> dict[str, JSONValue]:
+def _record(attempt: StepAttempt) -> dict[str, JSONValue]:
     failure, decision = attempt.failure, attempt.decision
     if failure is None or decision is None:
         return {"actor": attempt.actor}

@@ -10,7 +10,7 @@ from agentic.core.audit import ENGINE, DecisionKind, decided
 from agentic.core.audit import Decision as Audited
 from agentic.core.graph import CustomEvent, WorkflowContext
 from agentic.core.pipeline.policies.attempts import Tell
-from agentic.core.pipeline.policies.policies import Action, Attempt, Decision
+from agentic.core.pipeline.policies.policies import Action, FailureDecision, StepAttempt
 from agentic.core.types import JSONValue, RunId
 
 STRATEGY_CHANGED = "strategy.changed"
@@ -40,7 +40,7 @@ def tell_changes(
         actions: The actions to record; a plain retry sends no event.
     """
 
-    async def tell(attempt: Attempt) -> None:
+    async def tell(attempt: StepAttempt) -> None:
         failure, decision = attempt.failure, attempt.decision
         if failure is None or decision is None:
             return
@@ -61,7 +61,7 @@ def tell_changes(
     return tell
 
 
-def _decided(run_id: RunId, subject: str, actor: str, failure: Failure, decision: Decision) -> Audited:
+def _decided(run_id: RunId, subject: str, actor: str, failure: Failure, decision: FailureDecision) -> Audited:
     then: Mapping[Action, str] = {
         "retry": f"retry in {decision.wait_s:g} s",
         "rerun": f"rerun of step {decision.step}, then retry",
@@ -82,5 +82,5 @@ def _decided(run_id: RunId, subject: str, actor: str, failure: Failure, decision
     )
 
 
-def _next(decision: Decision) -> str | None:
+def _next(decision: FailureDecision) -> str | None:
     return decision.actor or decision.step or decision.then

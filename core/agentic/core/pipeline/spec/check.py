@@ -19,7 +19,7 @@ from agentic.core.actors import (
 )
 from agentic.core.pipeline.errors import Fault
 from agentic.core.pipeline.expressions.expressions import SECRETS, Expression, Path
-from agentic.core.pipeline.expressions.references import Place, expression_of, find_references
+from agentic.core.pipeline.expressions.references import ValuePath, expression_of, find_references
 from agentic.core.pipeline.expressions.suggestions import unknown_word
 from agentic.core.pipeline.policies.policies import ErrorRule, Fallback, is_status_class
 from agentic.core.pipeline.spec.messages import unknown_key
@@ -96,7 +96,7 @@ def _proxy(spec: PipelineSpec) -> Iterator[Fault]:
         yield Fault(place=("http", "proxy"), message=message + " as ${secrets.NAME}")
 
 
-def _spec(spec: PipelineSpec, actors: Actors, place: Place, maybe: tuple[str, ...]) -> Iterator[Fault]:
+def _spec(spec: PipelineSpec, actors: Actors, place: ValuePath, maybe: tuple[str, ...]) -> Iterator[Fault]:
     below = None if "inputs" in maybe else tuple(spec.inputs)
     known: Known = {**dict.fromkeys(spec.inputs), "inputs": below, MAYBE: maybe}
     yield from _rules(spec.error_handling, actors, (*place, "error_handling"))
@@ -114,7 +114,7 @@ def _crawls(spec: PipelineSpec) -> Iterator[Fault]:
         yield Fault(place=place, message="a pipeline can have only one crawl step; use a second pipeline")
 
 
-def _steps(steps: Sequence[Step], actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
+def _steps(steps: Sequence[Step], actors: Actors, known: Known, place: ValuePath) -> Iterator[Fault]:
     """Check steps in order; ``known`` grows by the results of each one."""
     ids = step_ids(steps)
     repeated = {name for name, count in Counter(ids).items() if count > 1}
@@ -130,7 +130,7 @@ def _steps(steps: Sequence[Step], actors: Actors, known: Known, place: Place) ->
         _learn(known, step, name, actors)
 
 
-def _body(step: Step, actors: Actors, known: Known, here: Place) -> Iterator[Fault]:
+def _body(step: Step, actors: Actors, known: Known, here: ValuePath) -> Iterator[Fault]:
     match step:
         case LoopStep():
             yield from _loop(step, actors, known, here)
@@ -156,14 +156,14 @@ def _learn(known: Known, step: Step, name: str, actors: Actors) -> None:
     known[step.save_as or name] = given
 
 
-def _loop(step: LoopStep, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
+def _loop(step: LoopStep, actors: Actors, known: Known, place: ValuePath) -> Iterator[Fault]:
     yield from _expression(step.source, known, (*place, "source"))
     inner: Known = {**known, step.item_as: None}
     yield from _steps(step.loop_steps, actors, inner, (*place, "loop_steps"))
     yield from _expression(step.collect, inner, (*place, "collect"))
 
 
-def _pipeline(step: PipelineStep, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
+def _pipeline(step: PipelineStep, actors: Actors, known: Known, place: ValuePath) -> Iterator[Fault]:
     yield from _references(step.inputs, known, (*place, "inputs"), may_hide=False)
     if isinstance(step.pipeline, str):
         message = (
@@ -182,7 +182,7 @@ def _pipeline(step: PipelineStep, actors: Actors, known: Known, place: Place) ->
     yield from _spec(step.pipeline, actors, (*place, "pipeline"), known[MAYBE] or ())
 
 
-def _reruns(spec: PipelineSpec, place: Place) -> Iterator[Fault]:
+def _reruns(spec: PipelineSpec, place: ValuePath) -> Iterator[Fault]:
     """Check that steps to run again exist, and need nothing but inputs and secrets."""
     known = dict(zip(step_ids(spec.steps), spec.steps, strict=True))
     for name, where in rerun_rules(spec):
@@ -198,7 +198,7 @@ def _reruns(spec: PipelineSpec, place: Place) -> Iterator[Fault]:
             yield Fault(place=here, message=message)
 
 
-def _expression(text: str, known: Known, place: Place) -> Iterator[Fault]:
+def _expression(text: str, known: Known, place: ValuePath) -> Iterator[Fault]:
     expression = expression_of(text)
     if SECRETS in expression.roots:
         yield Fault(place=place, message=ONLY_FOR_ACTORS)
@@ -226,7 +226,7 @@ def _may_be(name: str, known: Known) -> bool:
     return name in maybe or ANYTHING in maybe
 
 
-def _crawl(step: CrawlStep, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
+def _crawl(step: CrawlStep, actors: Actors, known: Known, place: ValuePath) -> Iterator[Fault]:
     for keys, page_actor in page_actors(step):
         key = str(keys[0])
         given = {**known, _CRAWL_GIVES[key]: None}
@@ -255,7 +255,7 @@ def _fields_fault(key: str, actor: type[Actor], config: Config) -> str | None:
     return None
 
 
-def _actor(name: str, config: Config, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
+def _actor(name: str, config: Config, actors: Actors, known: Known, place: ValuePath) -> Iterator[Fault]:
     yield from _references(config, known, (*place, "config"))
     actor = actors.get(name)
     if actor is None:
@@ -268,7 +268,7 @@ def _actor(name: str, config: Config, actors: Actors, known: Known, place: Place
             yield Fault(place=(*place, "config"), message=message)
 
 
-def _config(model: type[BaseModel], config: Config, place: Place) -> Iterator[Fault]:
+def _config(model: type[BaseModel], config: Config, place: ValuePath) -> Iterator[Fault]:
     """Check the literal parts of a config; the values of references are only known when it runs."""
     open_keys = {str(found.place[0]) for found in find_references(config) if found.place}
     try:
@@ -282,7 +282,7 @@ def _config(model: type[BaseModel], config: Config, place: Place) -> Iterator[Fa
                 yield Fault(place=(*place, *loc), message=error["msg"])
 
 
-def _references(value: Config, known: Known, place: Place, *, may_hide: bool = True) -> Iterator[Fault]:
+def _references(value: Config, known: Known, place: ValuePath, *, may_hide: bool = True) -> Iterator[Fault]:
     for found in find_references(value):
         if SECRETS in found.expression.roots and not may_hide:  # it would be stored
             yield Fault(place=(*place, *found.place), message=ONLY_FOR_ACTORS)
@@ -292,7 +292,7 @@ def _references(value: Config, known: Known, place: Place, *, may_hide: bool = T
             yield Fault(place=(*place, *found.place), message=f"{text}{fault}")
 
 
-def _rules(rules: Mapping[str, ErrorRule], actors: Actors, place: Place) -> Iterator[Fault]:
+def _rules(rules: Mapping[str, ErrorRule], actors: Actors, place: ValuePath) -> Iterator[Fault]:
     for key, rule in rules.items():
         if key != "*" and key not in FAILURE_CLASSES and not is_status_class(key):
             classes = FAILURE_CLASSES.union(*(actor.failure_classes for actor in actors.values()))
@@ -303,7 +303,7 @@ def _rules(rules: Mapping[str, ErrorRule], actors: Actors, place: Place) -> Iter
             yield from _fallback(rule.retry_with_actor, actors, (*place, key, "retry_with_actor"))
 
 
-def _fallback(fallback: Fallback, actors: Actors, place: Place) -> Iterator[Fault]:
+def _fallback(fallback: Fallback, actors: Actors, place: ValuePath) -> Iterator[Fault]:
     actor = actors.get(fallback.actor)
     if actor is None:
         yield Fault(place=place, message=unknown_actor(fallback.actor, actors))
@@ -314,7 +314,7 @@ def _fallback(fallback: Fallback, actors: Actors, place: Place) -> Iterator[Faul
         yield Fault(place=(*place, "config", *found.place), message=message)
 
 
-def _fallbacks(step: Step, actors: Actors, place: Place) -> Iterator[Fault]:
+def _fallbacks(step: Step, actors: Actors, place: ValuePath) -> Iterator[Fault]:
     """Check that the fallbacks of a step can replace its actor; fallbacks of a loop are for its steps."""
     if not isinstance(step, (ActorStep, CrawlStep)) or not all(name in actors for name in actors_of(step)):
         return

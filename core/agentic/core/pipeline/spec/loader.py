@@ -13,7 +13,7 @@ from agentic.core.pipeline.errors import Fault, SpecError
 from agentic.core.pipeline.spec.check import find_faults
 from agentic.core.pipeline.spec.freezing import Find, with_implied_inputs, with_pipelines
 from agentic.core.pipeline.spec.messages import faults_of
-from agentic.core.pipeline.spec.reader import Document, given_document, read_text
+from agentic.core.pipeline.spec.reader import SpecDocument, given_document, read_text
 from agentic.core.pipeline.spec.repairing import repaired
 from agentic.core.pipeline.spec.spec import PipelineSpec
 
@@ -83,7 +83,7 @@ class _Reader:
     source: str
     find: Find | None
 
-    def read(self, document: Document, default_name: str) -> PipelineSpec:
+    def read(self, document: SpecDocument, default_name: str) -> PipelineSpec:
         data = document.data
         if not isinstance(data, Mapping):
             kind = type(data).__name__
@@ -118,7 +118,7 @@ class _Reader:
             spec = with_pipelines(spec, self.find)
         return spec if self.actors is None else with_implied_inputs(spec, self.actors)
 
-    def _error(self, document: Document, faults: Sequence[Fault]) -> SpecError:
+    def _error(self, document: SpecDocument, faults: Sequence[Fault]) -> SpecError:
         located = map(document.locate, dict.fromkeys(faults))
         return SpecError(self.source, sorted(located, key=lambda fault: (fault.line or 0, fault.column or 0)))
 

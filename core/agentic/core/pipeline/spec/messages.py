@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from agentic.core.http import HttpPolicy
 from agentic.core.pipeline.errors import Fault
-from agentic.core.pipeline.expressions.references import Place
+from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.expressions.suggestions import unknown_word
 from agentic.core.pipeline.policies.policies import ErrorRule, Fallback
 from agentic.core.pipeline.spec.inputs import InputSpec
@@ -88,7 +88,7 @@ def _message(error: ErrorDetails) -> str:
             return f"{error['msg']} (it is {error['input']!r:.80})"
 
 
-def _place(loc: Sequence[int | str]) -> Place:
+def _place(loc: Sequence[int | str]) -> ValuePath:
     """Leave out pydantic's words for the types of steps and the variants of other values."""
     return tuple(part for index, part in enumerate(loc) if not _is_tag(loc, index))
 

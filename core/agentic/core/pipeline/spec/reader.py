@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agentic.core.pipeline.errors import Fault, SpecError
-from agentic.core.pipeline.expressions.references import Place
+from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.reading.data_text import DataTextError, Mark, check_data, read_data
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class SpecDocument:
     """Parsed text: the data, and place -> line and column (from 1) where the text is known."""
 
     data: object
-    marks: Mapping[Place, Mark]
+    marks: Mapping[ValuePath, Mark]
 
     def locate(self, fault: Fault) -> Fault:
         """Return ``fault`` with line and column of its place, or of the nearest part around it."""
@@ -25,7 +25,7 @@ class Document:
         return fault
 
 
-def read_text(text: str, source: str) -> Document:
+def read_text(text: str, source: str) -> SpecDocument:
     """Parse YAML, or JSON, which most of YAML is.
 
     Args:
@@ -44,10 +44,10 @@ def read_text(text: str, source: str) -> Document:
         raise SpecError(source, _faults(exc)) from None
     if read.is_empty:
         raise SpecError(source, [Fault(message="it holds only comments; a pipeline needs at least 'steps'")])
-    return Document(read.data, read.marks)
+    return SpecDocument(read.data, read.marks)
 
 
-def given_document(data: Mapping[str, object], source: str) -> Document:
+def given_document(data: Mapping[str, object], source: str) -> SpecDocument:
     """Return data that was given without its text.
 
     Raises:
@@ -57,7 +57,7 @@ def given_document(data: Mapping[str, object], source: str) -> Document:
         check_data(data)
     except DataTextError as exc:
         raise SpecError(source, _faults(exc)) from None
-    return Document(data, {})
+    return SpecDocument(data, {})
 
 
 def _faults(exc: DataTextError) -> list[Fault]:

@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import ValidationError
 
 from agentic.core.pipeline.errors import Fault
-from agentic.core.pipeline.expressions.references import Place
+from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.spec.check import ANYTHING
 from agentic.core.pipeline.spec.messages import STEP_LISTS, faults_of
 from agentic.core.pipeline.spec.spec import PipelineSpec
@@ -48,7 +48,7 @@ class Repaired:
     """
 
     spec: PipelineSpec
-    places: tuple[Place, ...]
+    places: tuple[ValuePath, ...]
     names: tuple[str, ...]
 
     def certain(self, faults: Iterable[Fault]) -> list[Fault]:
@@ -59,7 +59,7 @@ class Repaired:
 def repaired(data: Mapping[str, object]) -> Repaired | None:
     """Return the checkable part of a spec that is not valid; None if nothing can be checked."""
     rest = cast(Data, copy.deepcopy(dict(data)))
-    places: list[Place] = []
+    places: list[ValuePath] = []
     names: list[str] = []
     for _ in range(_ROUNDS):
         try:
@@ -73,7 +73,7 @@ def repaired(data: Mapping[str, object]) -> Repaired | None:
     return None
 
 
-def _take_out(rest: Data, place: Place) -> list[str]:
+def _take_out(rest: Data, place: ValuePath) -> list[str]:
     """Remove the part at a place, or fill it if it is missing; return names it may have given."""
     place = _removable(rest, place)
     around: object = rest
@@ -96,7 +96,7 @@ def _take_out(rest: Data, place: Place) -> list[str]:
     return []
 
 
-def _removable(rest: Data, place: Place) -> Place:
+def _removable(rest: Data, place: ValuePath) -> ValuePath:
     """Return the place of the removable part: lists are removed as a whole, steps alone are not."""
     around: object = rest
     for index, key in enumerate(place):
@@ -114,11 +114,11 @@ def _part(around: object, key: str | int) -> object:
     return None
 
 
-def _is_step(place: Place) -> bool:
+def _is_step(place: ValuePath) -> bool:
     return len(place) >= 2 and isinstance(place[-1], int) and place[-2] in STEP_LISTS
 
 
-def _follows(place: Place, removed: Place) -> bool:
+def _follows(place: ValuePath, removed: ValuePath) -> bool:
     """Whether a fault at a place may only exist because another part was removed."""
     is_within = place[: len(removed)] == removed
     is_beside = place[:-1] == removed[:-1] and bool(place) and place[-1] in _FOLLOWING

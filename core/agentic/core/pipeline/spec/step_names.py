@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from agentic.core.actors import Actor, FromResults
 from agentic.core.pipeline.expressions.expressions import Path
-from agentic.core.pipeline.expressions.references import Place, expression_of, find_references
+from agentic.core.pipeline.expressions.references import ValuePath, expression_of, find_references
 from agentic.core.pipeline.expressions.suggestions import suggestion
 from agentic.core.pipeline.spec.spec import (
     ActorStep,
@@ -164,7 +164,7 @@ def can_replace(fallback: type[Actor], wanted: Collection[str]) -> bool:
     return set(wanted) <= set(fallback.Output.model_fields)
 
 
-def page_actors(step: CrawlStep) -> Iterator[tuple[Place, PageActor]]:
+def page_actors(step: CrawlStep) -> Iterator[tuple[ValuePath, PageActor]]:
     """Yield the actors a crawl calls, with the keys that lead to each."""
     yield ("fetch",), step.fetch
     yield ("links",), step.links
@@ -174,7 +174,7 @@ def page_actors(step: CrawlStep) -> Iterator[tuple[Place, PageActor]]:
         yield ("store",), contents_actor(step)
 
 
-def detail_place(step: CrawlStep, number: int) -> Place:
+def detail_place(step: CrawlStep, number: int) -> ValuePath:
     """Return the keys that lead to one of the rules of ``detail``."""
     return ("detail", number) if isinstance(step.detail, tuple) else ("detail",)
 

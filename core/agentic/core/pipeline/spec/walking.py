@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from agentic.core.actors import Actor
-from agentic.core.pipeline.expressions.references import Place
+from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.policies.policies import ErrorRule, Fallback
 from agentic.core.pipeline.spec.spec import (
     ActorStep,
@@ -20,7 +20,7 @@ from agentic.core.pipeline.spec.spec import (
 from agentic.core.pipeline.spec.step_names import page_actors, step_ids
 
 
-def rows_of(step: Step) -> Iterator[tuple[Place, Sequence[Step]]]:
+def rows_of(step: Step) -> Iterator[tuple[ValuePath, Sequence[Step]]]:
     """Yield the rows of steps within a step, with their keys; also the rows of a sub-pipeline."""
     if isinstance(step, LoopStep):
         yield ("loop_steps",), step.loop_steps
@@ -32,8 +32,8 @@ def rows_of(step: Step) -> Iterator[tuple[Place, Sequence[Step]]]:
 
 
 def find_crawls(
-    steps: Sequence[Step], place: Place, *, in_loop: bool = False
-) -> Iterator[tuple[Place, bool]]:
+    steps: Sequence[Step], place: ValuePath, *, in_loop: bool = False
+) -> Iterator[tuple[ValuePath, bool]]:
     """Yield the place of every crawl, and whether it stands in a loop."""
     for index, step in enumerate(steps):
         here = (*place, index)
@@ -116,13 +116,13 @@ def actor_step_ids(spec: PipelineSpec) -> list[str]:
     return [name for name, step in named if isinstance(step, ActorStep)]
 
 
-def rerun_rules(spec: PipelineSpec) -> Iterator[tuple[str, Place]]:
+def rerun_rules(spec: PipelineSpec) -> Iterator[tuple[str, ValuePath]]:
     """Yield the id of every step that a rule of this pipeline runs again, and the place of the rule."""
     yield from _reruns(spec.error_handling, ("error_handling",))
     yield from _reruns_within(spec.steps, ("steps",))
 
 
-def _reruns_within(steps: Sequence[Step], place: Place) -> Iterator[tuple[str, Place]]:
+def _reruns_within(steps: Sequence[Step], place: ValuePath) -> Iterator[tuple[str, ValuePath]]:
     for index, step in enumerate(steps):
         here = (*place, index)
         yield from _reruns(step.error_handling, (*here, "error_handling"))
@@ -131,7 +131,7 @@ def _reruns_within(steps: Sequence[Step], place: Place) -> Iterator[tuple[str, P
                 yield from _reruns_within(row, (*here, *keys))
 
 
-def _reruns(rules: Mapping[str, ErrorRule], place: Place) -> Iterator[tuple[str, Place]]:
+def _reruns(rules: Mapping[str, ErrorRule], place: ValuePath) -> Iterator[tuple[str, ValuePath]]:
     for key, rule in rules.items():
         if rule.rerun is not None:
             yield rule.rerun, (*place, key, "rerun")

@@ -14,7 +14,7 @@ from agentic.core.http.politeness.slots import idle, note_begun
 from agentic.core.pipeline.expressions.expressions import SECRETS, Path
 from agentic.core.pipeline.expressions.references import resolve
 from agentic.core.pipeline.expressions.secret_masking import NOTHING_HIDDEN, Hidden, read_secrets
-from agentic.core.pipeline.policies.attempts import GivenUp, Manner, Success, Tell, try_until_settled
+from agentic.core.pipeline.policies.attempts import GivenUp, RetryContext, Success, Tell, try_until_settled
 from agentic.core.pipeline.policies.policies import ErrorRule, Levels, default_rules
 from agentic.core.pipeline.spec.own_secrets import NO_OWN_SECRETS, OwnSecrets
 from agentic.core.pipeline.spec.spec import Config
@@ -92,8 +92,8 @@ class ActorCall:
             tell: Receives every failed attempt and what follows it.
         """
 
-        def manner() -> Manner:
-            return Manner(
+        def retry_context() -> RetryContext:
+            return RetryContext(
                 levels=self.levels,
                 subject=self.step,
                 seed=dump(given.config),
@@ -103,7 +103,7 @@ class ActorCall:
             )
 
         return await try_until_settled(
-            lambda name, config: self._attempt(name, config, ctx, given), self.actor, manner
+            lambda name, config: self._attempt(name, config, ctx, given), self.actor, retry_context
         )
 
     async def once(self, ctx: ActorContext, state: PipelineState) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from agentic.core.graph import Executor, WorkflowContext, handler
 from agentic.core.pipeline.expressions.expressions import ReferenceFailedError
-from agentic.core.pipeline.steps.positions import Place, give_up, is_true, leave_out, never_tried
+from agentic.core.pipeline.steps.positions import StepPosition, give_up, is_true, leave_out, never_tried
 from agentic.core.pipeline.steps.state import MissingResultError, PipelineState
 
 STEPS = "steps"
@@ -17,9 +17,9 @@ OTHERWISE = "otherwise"
 class ChooseNode(Executor):
     """Evaluates which branch to take; edges with :func:`leads_to` take it."""
 
-    def __init__(self, name: str, place: Place, when: str) -> None:
+    def __init__(self, name: str, position: StepPosition, when: str) -> None:
         super().__init__(name)
-        self._place = place
+        self._position = position
         self._when = when
 
     @handler
@@ -28,23 +28,23 @@ class ChooseNode(Executor):
         try:
             way = STEPS if is_true(self._when, state) else OTHERWISE
         except MissingResultError as exc:
-            return await leave_out(self._place, state, exc, ctx)
+            return await leave_out(self._position, state, exc, ctx)
         except ReferenceFailedError as exc:
-            return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
+            return await give_up(self._position, state, never_tried(self._position, exc), None, ctx)
         return replace(state, branch=way)
 
 
-class MeetNode(Executor):
+class BranchJoinNode(Executor):
     """Where the branches of a choice join."""
 
-    def __init__(self, name: str, place: Place) -> None:
+    def __init__(self, name: str, position: StepPosition) -> None:
         super().__init__(name)
-        self._place = place
+        self._position = position
 
     @handler
     async def run(self, state: PipelineState) -> PipelineState:
         """Return the state, without a chosen branch."""
-        return replace(state.bind({}, self._place.keep), branch="")
+        return replace(state.bind({}, self._position.keep), branch="")
 
 
 def leads_to(*ways: str) -> Callable[[object], bool]:

@@ -15,8 +15,8 @@ from agentic.core.pipeline.expressions.references import expression_of
 from agentic.core.pipeline.policies.records import ATTEMPTS, attempt_records
 from agentic.core.pipeline.spec.spec import LoopStep
 from agentic.core.pipeline.steps.positions import (
-    ItemOutcome,
-    Place,
+    LoopItemOutcome,
+    StepPosition,
     check_failed,
     give_up,
     leave_out,
@@ -54,9 +54,11 @@ def state_around(items: Sequence[ItemResult]) -> PipelineState:
 class LoopNode(Executor):
     """Begins a loop: makes a list of its source."""
 
-    def __init__(self, name: str, place: Place, step: LoopStep, outer_names: frozenset[str]) -> None:
+    def __init__(
+        self, name: str, position: StepPosition, step: LoopStep, outer_names: frozenset[str]
+    ) -> None:
         super().__init__(name)
-        self._place = place
+        self._position = position
         self._source = expression_of(step.source)
         self._item_as = step.item_as
         self._max_items = step.max_items
@@ -66,19 +68,19 @@ class LoopNode(Executor):
     async def run(self, state: PipelineState, ctx: WorkflowContext) -> list[LoopItem] | PipelineState | None:
         """Return the items, or the next state if the list is empty."""
         try:
-            if not self._place.is_due(state):
-                return self._place.pass_over(state)
+            if not self._position.is_due(state):
+                return self._position.pass_over(state)
             items = self._read(state)
         except MissingResultError as exc:
-            return await leave_out(self._place, state, exc, ctx)
+            return await leave_out(self._position, state, exc, ctx)
         except ReferenceFailedError as exc:
-            return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
+            return await give_up(self._position, state, never_tried(self._position, exc), None, ctx)
         left_out = max(len(items) - self._max_items, 0)
         if left_out:
-            log.warning("items.left_out", step=self._place.step, count=left_out, max_items=self._max_items)
+            log.warning("items.left_out", step=self._position.step, count=left_out, max_items=self._max_items)
         outer = replace(state, left_out=state.left_out + left_out)
         if not items:
-            return self._place.bind(outer, {"items": [], "failed": 0})
+            return self._position.bind(outer, {"items": [], "failed": 0})
         seen = state.only(self._outer_names)
         made = [self._item(seen, item) for item in items[: self._max_items]]
         return [replace(made[0], outer=outer), *made[1:]]
@@ -113,29 +115,29 @@ class CollectNode(Executor):
         self._collect = expression_of(collect)
 
     @handler
-    async def run(self, state: PipelineState) -> ItemOutcome:
+    async def run(self, state: PipelineState) -> LoopItemOutcome:
         """Return the result that the loop keeps of the item."""
         try:
             value = dump(evaluate(self._collect, state.lookup))
         except ReferenceFailedError as exc:
             failed = StepFailure(step=self._step, failure=describe_failure(exc))
             failures = (*state.failures, failed)
-            return ItemOutcome(value=None, failures=failures, retried=state.retried, notes=state.notes)
-        return ItemOutcome(value=value, failures=state.failures, retried=state.retried, notes=state.notes)
+            return LoopItemOutcome(value=None, failures=failures, retried=state.retried, notes=state.notes)
+        return LoopItemOutcome(value=value, failures=state.failures, retried=state.retried, notes=state.notes)
 
 
 class JoinNode(Executor):
     """Ends a loop."""
 
-    def __init__(self, name: str, place: Place) -> None:
+    def __init__(self, name: str, position: StepPosition) -> None:
         super().__init__(name)
-        self._place = place
+        self._position = position
 
     @handler
     async def gather(self, results: list[ItemResult]) -> PipelineState:
         """Return the state with the results of the items, in item order."""
         items = [cast(LoopItem, result.item) for result in results]
-        outcomes = [cast(ItemOutcome, result.value) for result in results]
+        outcomes = [cast(LoopItemOutcome, result.value) for result in results]
         outer = state_around(results)
         failures = [
             replace(failed, item=failed.item or item.text)
@@ -153,9 +155,9 @@ class JoinNode(Executor):
             retried=(*outer.retried, *retried),
             notes=add_notes(outer.notes, (note for outcome in outcomes for note in outcome.notes)),
         )
-        check_failed(self._place, after.failures)
+        check_failed(self._position, after.failures)
         values = [_value(outcome) for outcome in outcomes if outcome.value is not None]
-        return self._place.bind(after, {"items": values, "failed": len(outcomes) - len(values)})
+        return self._position.bind(after, {"items": values, "failed": len(outcomes) - len(values)})
 
     @handler
     async def passed(self, state: PipelineState) -> PipelineState:
@@ -163,7 +165,7 @@ class JoinNode(Executor):
         return state
 
 
-def _value(outcome: ItemOutcome) -> JSONValue:
+def _value(outcome: LoopItemOutcome) -> JSONValue:
     """Return a loop's result of an item, with the attempts if there was more than one."""
     value: JSONValue = json.loads(outcome.value or "null")
     if isinstance(value, dict) and outcome.retried:

@@ -18,12 +18,12 @@ from agentic.core.pipeline.spec.own_secrets import OwnSecrets
 from agentic.core.pipeline.spec.spec import PipelineSpec
 from agentic.core.pipeline.steps.calls import ActorCall, Given, results_of
 from agentic.core.pipeline.steps.on_cancel import abandon_call
-from agentic.core.pipeline.steps.positions import Place, give_up, leave_out, never_tried
+from agentic.core.pipeline.steps.positions import StepPosition, give_up, leave_out, never_tried
 from agentic.core.pipeline.steps.result import result_of
 from agentic.core.pipeline.steps.state import (
     MissingResultError,
     PipelineState,
-    Retried,
+    RecoveredStep,
     StepFailure,
     StepNote,
     add_notes,
@@ -87,10 +87,10 @@ class ActorNode(Executor):
     """Runs an actor step. While its actor waits, it sends itself an :class:`ActorTurn`."""
 
     def __init__(
-        self, name: str, place: Place, call: ActorCall, context: Callable[[RunId], ActorContext]
+        self, name: str, position: StepPosition, call: ActorCall, context: Callable[[RunId], ActorContext]
     ) -> None:
         super().__init__(name)
-        self._place = place
+        self._position = position
         self._call = call
         self._context = context
 
@@ -98,12 +98,12 @@ class ActorNode(Executor):
     async def run(self, state: PipelineState, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
         """Return the state with the actor's results."""
         try:
-            if not self._place.is_due(state):
-                return self._place.pass_over(state)
+            if not self._position.is_due(state):
+                return self._position.pass_over(state)
         except MissingResultError as exc:
-            return await leave_out(self._place, state, exc, ctx)
+            return await leave_out(self._position, state, exc, ctx)
         except ReferenceFailedError as exc:
-            return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
+            return await give_up(self._position, state, never_tried(self._position, exc), None, ctx)
         return await self._turn(_first_turn(state), ctx)
 
     @handler
@@ -128,7 +128,7 @@ class ActorNode(Executor):
         await abandon_call(self._call, context, given, ctx)
 
     def _context_of(self, ctx: WorkflowContext, once: Once) -> ActorContext:
-        return replace(self._context(ctx.run_id), call=f"{ctx.run_id}/{self._place.step}", once=once)
+        return replace(self._context(ctx.run_id), call=f"{ctx.run_id}/{self._position.step}", once=once)
 
     async def _turn(self, turn: ActorTurn, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
         state = turn.state
@@ -138,14 +138,14 @@ class ActorNode(Executor):
         try:
             given = await self._call.prepare(state, context)
         except MissingResultError as exc:
-            return await leave_out(self._place, state, exc, ctx)
+            return await leave_out(self._position, state, exc, ctx)
         except ActorError as exc:
-            return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
-        tell = tell_changes(ctx, self._place.step, context.decide)
+            return await give_up(self._position, state, never_tried(self._position, exc), None, ctx)
+        tell = tell_changes(ctx, self._position.step, context.decide)
         outcome = await self._call.run(context, given, state, tell)
         if isinstance(outcome, GivenUp):
-            failed = StepFailure(step=self._place.step, failure=outcome.failure, attempts=outcome.attempts)
-            follows = await give_up(self._place, state, failed, outcome.then, ctx)
+            failed = StepFailure(step=self._position.step, failure=outcome.failure, attempts=outcome.attempts)
+            follows = await give_up(self._position, state, failed, outcome.then, ctx)
             if self.abandons:  # a run that fails because of it ends the work itself
                 await abandon_call(self._call, replace(context, once=once.known), given, ctx)
             return follows
@@ -153,12 +153,12 @@ class ActorNode(Executor):
             ctx.report_progress(0, None, outcome.value.note)
             return ActorTurn(state=state, done=once.done, after_s=outcome.value.after_s)
         if len(outcome.attempts) > 1:
-            retried = Retried(step=self._place.step, attempts=outcome.attempts)
+            retried = RecoveredStep(step=self._position.step, attempts=outcome.attempts)
             state = replace(state, retried=(*state.retried, retried))
         if warned:
-            notes = [StepNote(step=self._place.label, message=given.hidden.text(each)) for each in warned]
+            notes = [StepNote(step=self._position.label, message=given.hidden.text(each)) for each in warned]
             state = replace(state, notes=add_notes(state.notes, notes))
-        return self._place.bind(state, _shown(results_of(outcome.value), given))
+        return self._position.bind(state, _shown(results_of(outcome.value), given))
 
 
 def _first_turn(state: PipelineState) -> ActorTurn:

@@ -19,7 +19,7 @@ from agentic.core.pipeline.steps.state import (
     CrawlTotals,
     MissingResultError,
     PipelineState,
-    Retried,
+    RecoveredStep,
     StepFailure,
     StepNote,
 )
@@ -31,7 +31,7 @@ Within = Literal["run", "loop", "pipeline"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class StepPosition:
     """The position of a step.
 
     Attributes:
@@ -77,57 +77,61 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ItemOutcome:
+class LoopItemOutcome:
     """The result of the steps of a loop for an item: a value as JSON text, or the failure."""
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.places.ItemOutcome"
 
     value: str | None
     failures: tuple[StepFailure, ...]
-    retried: tuple[Retried, ...] = ()
+    retried: tuple[RecoveredStep, ...] = ()
     crawl: CrawlTotals | None = None
     notes: tuple[StepNote, ...] = ()
 
 
 async def give_up(
-    place: Place, state: PipelineState, failed: StepFailure, then: Ending | None, ctx: WorkflowContext
+    position: StepPosition,
+    state: PipelineState,
+    failed: StepFailure,
+    then: Ending | None,
+    ctx: WorkflowContext,
 ) -> PipelineState | None:
     """Return the next state; within a loop or another pipeline, end that part instead.
 
     Raises:
         StepFailedError: The run must fail.
     """
-    fails = then == "fail" or (then is None and place.within != "loop")
-    if fails and place.within != "pipeline":
-        raise StepFailedError(place.step, failed.failure, len(failed.attempts))
+    fails = then == "fail" or (then is None and position.within != "loop")
+    if fails and position.within != "pipeline":
+        raise StepFailedError(position.step, failed.failure, len(failed.attempts))
     failed = replace(failed, is_letter=then == "dead_letter")
     failures = (*state.failures, failed)
-    if fails or place.within == "loop":
+    if fails or position.within == "loop":
         await ctx.yield_output(
-            ItemOutcome(value=None, failures=failures, retried=state.retried, notes=state.notes)
+            LoopItemOutcome(value=None, failures=failures, retried=state.retried, notes=state.notes)
         )
         return None
-    log.warning("step.skipped", step=place.step, failure_class=failed.failure.failure_class)
-    check_failed(place, failures)
-    return place.skip(replace(state, failures=failures))
+    log.warning("step.skipped", step=position.step, failure_class=failed.failure.failure_class)
+    check_failed(position, failures)
+    return position.skip(replace(state, failures=failures))
 
 
-def check_failed(place: Place, failures: Sequence[StepFailure]) -> None:
+def check_failed(position: StepPosition, failures: Sequence[StepFailure]) -> None:
     """Raise if there are more failures than the pipeline's limit.
 
     Raises:
         StepFailedError: There are more.
     """
-    most = place.limits.max_failed
+    most = position.limits.max_failed
     # A share is relative to the total, which is only known at the end: see the judgement of the result.
     if not is_share(most) and exceeds(len(failures), most, of=len(failures)):
-        raise too_many_failed(place, len(failures), failures[-1].failure)
+        raise too_many_failed(position, len(failures), failures[-1].failure)
 
 
-def too_many_failed(place: Place, count: int, last: Failure) -> StepFailedError:
+def too_many_failed(position: StepPosition, count: int, last: Failure) -> StepFailedError:
     """Return the error of a pipeline with more failures than its limit."""
-    message = f"{count} failed, more than max_failed ({place.limits.max_failed}); the last: {last.message}"
-    return StepFailedError(place.step, replace(last, message=message), 1)
+    message = f"{count} failed, more than max_failed ({position.limits.max_failed}); the last: {last.message}"
+    return StepFailedError(position.step, replace(last, message=message), 1)
 
 
 def is_true(text: str, state: PipelineState) -> bool:
@@ -140,15 +144,15 @@ def is_true(text: str, state: PipelineState) -> bool:
 
 
 async def leave_out(
-    place: Place, state: PipelineState, missing: MissingResultError, ctx: WorkflowContext
+    position: StepPosition, state: PipelineState, missing: MissingResultError, ctx: WorkflowContext
 ) -> PipelineState | None:
     """Return the next state of a step that lacks the result of a skipped one."""
-    if place.within == "loop":
-        return await give_up(place, state, never_tried(place, missing), None, ctx)
-    log.warning("step.skipped", step=place.step, reason=str(missing))
-    return place.skip(state)
+    if position.within == "loop":
+        return await give_up(position, state, never_tried(position, missing), None, ctx)
+    log.warning("step.skipped", step=position.step, reason=str(missing))
+    return position.skip(state)
 
 
-def never_tried(place: Place, reason: Exception) -> StepFailure:
+def never_tried(position: StepPosition, reason: Exception) -> StepFailure:
     """Return the failure of a step whose input could not be put together."""
-    return StepFailure(step=place.step, failure=describe_failure(reason))
+    return StepFailure(step=position.step, failure=describe_failure(reason))

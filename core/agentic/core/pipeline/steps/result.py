@@ -9,10 +9,10 @@ from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from agentic.core.pipeline.policies.policies import Attempt
+from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.policies.records import attempt_records
 from agentic.core.pipeline.spec.spec import PipelineSpec
-from agentic.core.pipeline.steps.state import CrawlTotals, PipelineState, Retried, StepFailure
+from agentic.core.pipeline.steps.state import CrawlTotals, PipelineState, RecoveredStep, StepFailure
 from agentic.core.types import EXCLUDED_CLASSES, JSONValue
 
 EXAMPLE_COUNT = 5
@@ -207,7 +207,7 @@ def _failed_item(failed: StepFailure) -> FailedItem:
     )
 
 
-def _retried(retried: Retried) -> RetriedStep:
+def _retried(retried: RecoveredStep) -> RetriedStep:
     return RetriedStep(step=retried.step, item=_item(retried.item), attempts=_records(retried.attempts))
 
 
@@ -215,5 +215,5 @@ def _item(text: str | None) -> JSONValue:
     return None if text is None else cast(JSONValue, json.loads(text))
 
 
-def _records(attempts: Iterable[Attempt]) -> tuple[AttemptRecord, ...]:
+def _records(attempts: Iterable[StepAttempt]) -> tuple[AttemptRecord, ...]:
     return tuple(map(AttemptRecord.model_validate, attempt_records(attempts)))

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from agentic.core.actors import Failure
 from agentic.core.pipeline.expressions.expressions import Path, ReferenceFailedError, descend
-from agentic.core.pipeline.policies.policies import Attempt
+from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.types import JSONValue
 
 MAX_NOTES = 20
@@ -31,19 +31,19 @@ class StepFailure:
 
     step: str
     failure: Failure
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[StepAttempt, ...] = ()
     item: str | None = None
     is_letter: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retried:
+class RecoveredStep:
     """A step that succeeded at last, after failures; ``item`` is the loop's item as JSON text, if any."""
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.Retried"
 
     step: str
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[StepAttempt, ...]
     item: str | None = None
 
 
@@ -120,7 +120,7 @@ class PipelineState:
 
     values: tuple[tuple[str, str], ...] = ()
     failures: tuple[StepFailure, ...] = ()
-    retried: tuple[Retried, ...] = ()
+    retried: tuple[RecoveredStep, ...] = ()
     crawl: CrawlTotals | None = None
     left_out: int = 0
     notes: tuple[StepNote, ...] = ()

@@ -14,8 +14,8 @@ from agentic.core.pipeline.spec.spec import Config, PipelineSpec
 from agentic.core.pipeline.steps.loops import LoopItem, state_around
 from agentic.core.pipeline.steps.nodes import first_state
 from agentic.core.pipeline.steps.positions import (
-    ItemOutcome,
-    Place,
+    LoopItemOutcome,
+    StepPosition,
     check_failed,
     give_up,
     leave_out,
@@ -30,10 +30,10 @@ class EnterNode(Executor):
     """Begins a pipeline within another one, as a loop over one item."""
 
     def __init__(
-        self, name: str, place: Place, spec: PipelineSpec, inputs: Config, keep: frozenset[str]
+        self, name: str, position: StepPosition, spec: PipelineSpec, inputs: Config, keep: frozenset[str]
     ) -> None:
         super().__init__(name)
-        self._place = place
+        self._position = position
         self._spec = spec
         self._inputs = inputs
         self._keep = keep
@@ -42,14 +42,14 @@ class EnterNode(Executor):
     async def run(self, state: PipelineState, ctx: WorkflowContext) -> list[LoopItem] | PipelineState | None:
         """Return the pipeline's first state, or the next state if it must not run."""
         try:
-            if not self._place.is_due(state):
-                return self._place.pass_over(state)
+            if not self._position.is_due(state):
+                return self._position.pass_over(state)
             given = cast(dict[str, JSONValue], resolve(self._inputs, state.lookup))
             inner = first_state(self._spec, given, self._keep)
         except MissingResultError as exc:
-            return await leave_out(self._place, state, exc, ctx)
+            return await leave_out(self._position, state, exc, ctx)
         except (ActorError, PipelineInputError) as exc:
-            return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
+            return await give_up(self._position, state, never_tried(self._position, exc), None, ctx)
         return [LoopItem(outer=state, inner=inner, text=dump(given))]
 
 
@@ -61,10 +61,10 @@ class OutcomeNode(Executor):
         self._spec = spec
 
     @handler
-    async def run(self, state: PipelineState) -> ItemOutcome:
+    async def run(self, state: PipelineState) -> LoopItemOutcome:
         """Return the pipeline's result."""
         value = result_of(self._spec, state).model_dump(mode="json")
-        return ItemOutcome(
+        return LoopItemOutcome(
             value=dump(value),
             failures=state.failures,
             retried=state.retried,
@@ -76,16 +76,16 @@ class OutcomeNode(Executor):
 class LeaveNode(Executor):
     """Continues after a pipeline within another one."""
 
-    def __init__(self, name: str, place: Place, levels: Levels) -> None:
+    def __init__(self, name: str, position: StepPosition, levels: Levels) -> None:
         super().__init__(name)
-        self._place = place
+        self._position = position
         self._levels = levels
 
     @handler
     async def gather(self, results: list[ItemResult], ctx: WorkflowContext) -> PipelineState | None:
         """Return the state with the items and counts of the pipeline."""
         outer = state_around(results)
-        outcome = cast(ItemOutcome, results[0].value)
+        outcome = cast(LoopItemOutcome, results[0].value)
         after = replace(
             outer,
             failures=(*outer.failures, *outcome.failures),
@@ -95,9 +95,9 @@ class LeaveNode(Executor):
         )
         if outcome.value is None:
             return await self._failed(outer, outcome, ctx)
-        check_failed(self._place, after.failures)
+        check_failed(self._position, after.failures)
         result = PipelineResult.model_validate_json(outcome.value)
-        return self._place.bind(after, {"items": list(result.items), "counts": dict(result.counts)})
+        return self._position.bind(after, {"items": list(result.items), "counts": dict(result.counts)})
 
     @handler
     async def passed(self, state: PipelineState) -> PipelineState:
@@ -105,9 +105,9 @@ class LeaveNode(Executor):
         return state
 
     async def _failed(
-        self, outer: PipelineState, outcome: ItemOutcome, ctx: WorkflowContext
+        self, outer: PipelineState, outcome: LoopItemOutcome, ctx: WorkflowContext
     ) -> PipelineState | None:
         failed = outcome.failures[-1]
         then = decide(self._levels, failed.failure, ()).then
         before = replace(outer, failures=(*outer.failures, *outcome.failures[:-1]))
-        return await give_up(self._place, before, failed, then, ctx)
+        return await give_up(self._position, before, failed, then, ctx)

@@ -8,7 +8,7 @@ from functools import partial
 
 from sqlalchemy import select
 
-from agentic.core.bus import Bus, Lease, Question, ask
+from agentic.core.bus import Bus, KeyLease, Question, ask
 from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue
 from agentic.executors.durable.worker.process import RunProcess
@@ -49,7 +49,7 @@ class Asker:
         self._database = database
         self._runs = runs
         self._bus_of = bus_of
-        self._leases: dict[str, Lease] = {}
+        self._leases: dict[str, KeyLease] = {}
         self._asked: dict[str, asyncio.Task[None]] = {}
 
     async def keep_asking(self) -> None:
@@ -88,7 +88,7 @@ class Asker:
     async def _is_ours(self, project: str) -> bool:
         if project not in self._leases:
             bucket = self._bus_of(project).bucket(LEASES, project=project)
-            self._leases[project] = Lease(bucket, "asker", process_name(), ttl_s=_LEASE_S)
+            self._leases[project] = KeyLease(bucket, "asker", process_name(), ttl_s=_LEASE_S)
         return await self._leases[project].hold()
 
     def _keep(self, wanted: Mapping[str, object]) -> None:

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 
 from agentic.core import WorkflowBuilder, WorkflowContext, executor
 from agentic.core.cli.replay.lines import ending_lines, heading, step_lines
-from agentic.core.cli.replay.retelling import retell
-from agentic.core.cli.replay.story import Story
+from agentic.core.cli.replay.retelling import replay_events
+from agentic.core.cli.replay.story import ReplayedRun
 from agentic.core.cli.texts import MAX_CHARS, shown
 
 if TYPE_CHECKING:
     from tests.unit.core.cli.replay.conftest import Events, Killed
 
 
-def told(events: Events) -> Story:
-    story = retell(events, "r")
-    assert story is not None
-    return story
+def told(events: Events) -> ReplayedRun:
+    replayed = replay_events(events, "r")
+    assert replayed is not None
+    return replayed
 
 
-def words(story: Story, position: int = 0) -> list[str]:
+def words(replayed: ReplayedRun, position: int = 0) -> list[str]:
     """Return the lines of a step without times."""
-    lines = [line.plain for line in step_lines(story.steps[position])]
+    lines = [line.plain for line in step_lines(replayed.steps[position])]
     return [re.sub(r"\d+\.\d+s", "TIME", line) for line in lines]
 
 
@@ -42,35 +42,35 @@ def test_a_step_says_what_ran_what_came_of_it_and_what_is_next(shopping: Events)
 
 
 def test_the_last_step_says_what_was_yielded_and_how_the_run_ended(shopping: Events) -> None:
-    story = told(shopping)
-    assert words(story, 1)[1:] == [
+    replayed = told(shopping)
+    assert words(replayed, 1)[1:] == [
         "  ran       price completed in TIME  <- fetch: 7",
         '  output    "7 €"  of price',
         "  run       completed",
     ]
-    (line,) = ending_lines(story, 0.0)
+    (line,) = ending_lines(replayed, 0.0)
     assert re.fullmatch(r"run r completed after [\d.]+s, 2 supersteps", line.plain)
 
 
 def test_questions_and_answers_are_shown(asked: Events) -> None:
-    story = told(asked)
-    assert words(story)[2:] == [
+    replayed = told(asked)
+    assert words(replayed)[2:] == [
         '  asks      r:greet.0.0.1  {"who": "hello"} (str)',
         "  waits     request r:greet.0.0.1",
         "  run       waiting input",
     ]
-    assert words(story, 1)[1:3] == [
+    assert words(replayed, 1)[1:3] == [
         "  resumed   state was waiting_input",
         '  request   r:greet.0.0.1 answered by bob  "ada"',
     ]
 
 
 def test_of_a_killed_run_it_is_said_what_was_in_hand_and_that_nobody_knows_more(killed: Killed) -> None:
-    story = told(killed.before)
-    title, *lines = words(story, 1)
+    replayed = told(killed.before)
+    title, *lines = words(replayed, 1)
     assert "no end recorded" in title
     assert lines == ["  ran       slow in hand  <- first: 2"]
-    first, *others = (line.plain for line in ending_lines(replace(story, heard_at=1e9), 1e9 + 720))
+    first, *others = (line.plain for line in ending_lines(replace(replayed, heard_at=1e9), 1e9 + 720))
     assert first.endswith("12 min ago, in superstep 1, 1 still running")
     assert others == [
         "  running: slow  <- first: 2",
@@ -86,12 +86,12 @@ def test_who_went_on_with_a_killed_run_is_told_apart(killed: Killed) -> None:
 
 
 def test_what_is_missing_is_said_at_the_top_and_where_it_is_missing(shopping: Events) -> None:
-    story = told([event for event in shopping if event.sequence not in {3, 4, 10}])
-    first, second = (line.plain for line in heading(story, "p", "the stream"))
+    replayed = told([event for event in shopping if event.sequence not in {3, 4, 10}])
+    first, second = (line.plain for line in heading(replayed, "p", "the stream"))
     assert first == "run r of workflow shop 2, project p; 10 events from the stream"
     assert second.startswith("missing: events 3-4, 10, expired or lost")
     assert "from event 3 on" in second
-    assert words(story)[1] == "  missing   events 3-4"
+    assert words(replayed)[1] == "  missing   events 3-4"
 
 
 async def test_nothing_of_a_value_is_taken_for_markup_or_obeyed_and_long_ones_are_cut() -> None:
@@ -101,8 +101,8 @@ async def test_nothing_of_a_value_is_taken_for_markup_or_obeyed_and_long_ones_ar
         return "\x1b[31m\n[red]"
 
     events = (await WorkflowBuilder("w").set_start(evil).build().run("go", run_id="r")).events
-    story = told(events)
-    text = "\n".join(words(story))
+    replayed = told(events)
+    text = "\n".join(words(replayed))
     assert "\x1b" not in text
     assert "evil[bold] completed" in text
     assert r'"\u001b[31m\n[red]"  of evil[bold]' in text
@@ -121,10 +121,10 @@ async def test_of_many_activations_some_are_shown_and_the_others_counted() -> No
         """Do nothing."""
 
     flow = WorkflowBuilder("w").set_start(split).add_edge(split, work).build()
-    story = told((await flow.run(1234, run_id="r")).events)
-    assert words(story)[-1].strip() == "… and 1,214 more; --json has all"
-    assert words(story, 1)[2].strip().startswith("work#1 completed")
-    assert len(words(story, 1)) < 30
+    replayed = told((await flow.run(1234, run_id="r")).events)
+    assert words(replayed)[-1].strip() == "… and 1,214 more; --json has all"
+    assert words(replayed, 1)[2].strip().startswith("work#1 completed")
+    assert len(words(replayed, 1)) < 30
 
 
 def test_a_value_that_its_event_only_names_is_described() -> None:

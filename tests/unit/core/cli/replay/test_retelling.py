@@ -10,25 +10,25 @@ import pytest
 
 from agentic.core import MemoryCheckpointStore, RunStatus, WorkflowBuilder, WorkflowContext, executor
 from agentic.core.cli.replay.lines import ending_lines
-from agentic.core.cli.replay.retelling import retell
-from agentic.core.cli.replay.story import Story
+from agentic.core.cli.replay.retelling import replay_events
+from agentic.core.cli.replay.story import ReplayedRun
 from agentic.core.graph import WorkflowEvent
 
 if TYPE_CHECKING:
     from tests.unit.core.cli.replay.conftest import Events, Killed
 
 
-def told(events: Events, run_id: str = "r") -> Story:
-    story = retell(events, run_id)
-    assert story is not None
-    return story
+def told(events: Events, run_id: str = "r") -> ReplayedRun:
+    replayed = replay_events(events, run_id)
+    assert replayed is not None
+    return replayed
 
 
 def test_each_superstep_is_a_step_with_what_ran_and_what_came_of_it(shopping: Events) -> None:
-    story = told(shopping)
-    first, second = story.steps
+    replayed = told(shopping)
+    first, second = replayed.steps
 
-    assert (story.workflow, story.status) == ("shop 2", RunStatus.COMPLETED)
+    assert (replayed.workflow, replayed.status) == ("shop 2", RunStatus.COMPLETED)
     assert (first.number, first.first, second.last) == (0, 1, len(shopping))
     assert first.is_done
     assert first.duration_s is not None
@@ -56,7 +56,7 @@ def test_order_and_repetitions_do_not_matter(shopping: Events, asked: Events) ->
     for events in (shopping, asked):
         shuffled = [*events, *events[::2]]
         random.Random(5).shuffle(shuffled)
-        assert retell(shuffled, "r") == retell(events, "r")
+        assert replay_events(shuffled, "r") == replay_events(events, "r")
 
 
 def test_a_run_that_waited_has_a_step_before_the_answer_and_one_after(asked: Events) -> None:
@@ -91,17 +91,17 @@ async def test_an_answer_that_is_not_the_last_one_leaves_a_run_waiting() -> None
     waiting = told([*first.events, *second.events])
     assert waiting.status is RunStatus.WAITING_INPUT
     assert [line.plain for line in ending_lines(waiting, 0.0)] == ["run r waits for answers", f"  to {other}"]
-    story = told([*first.events, *second.events, *third.events])
-    assert story.status is RunStatus.COMPLETED
-    assert story.steps[-1].after is not None
-    assert story.steps[-1].after.outputs == ("x", "y")
+    replayed = told([*first.events, *second.events, *third.events])
+    assert replayed.status is RunStatus.COMPLETED
+    assert replayed.steps[-1].after is not None
+    assert replayed.steps[-1].after.outputs == ("x", "y")
 
 
 def test_a_killed_run_is_unfinished_and_what_was_in_hand_is_known(killed: Killed) -> None:
-    story = told(killed.before)
-    last = story.steps[-1]
-    assert story.status is RunStatus.RUNNING
-    assert not story.is_whole
+    replayed = told(killed.before)
+    last = replayed.steps[-1]
+    assert replayed.status is RunStatus.RUNNING
+    assert not replayed.is_whole
     assert (last.number, last.is_done, last.duration_s, last.ending) == (1, False, None, None)
     assert [(one.path, one.input, one.attempt) for one in last.in_hand] == [("slow", 2, 1)]
     assert last.after is not None
@@ -109,16 +109,16 @@ def test_a_killed_run_is_unfinished_and_what_was_in_hand_is_known(killed: Killed
 
 
 def test_a_killed_run_that_was_gone_on_with_has_two_legs_of_one_superstep(killed: Killed) -> None:
-    story = told([*killed.before, *killed.since])
-    assert [(step.number, step.leg, step.resumed_from) for step in story.steps] == [
+    replayed = told([*killed.before, *killed.since])
+    assert [(step.number, step.leg, step.resumed_from) for step in replayed.steps] == [
         (0, 1, None),
         (1, 1, None),
         (1, 2, "running"),
     ]
-    cut_off, again = story.steps[1:]
+    cut_off, again = replayed.steps[1:]
     assert [one.path for one in cut_off.in_hand] == ["slow"]
     assert again.activations[0].facts["again"] is True
-    assert (story.status, story.is_whole) == (RunStatus.COMPLETED, True)
+    assert (replayed.status, replayed.is_whole) == (RunStatus.COMPLETED, True)
 
 
 async def test_a_failed_run_that_was_gone_on_with_tells_why_it_had_failed() -> None:
@@ -154,32 +154,32 @@ async def test_a_failed_run_that_was_gone_on_with_tells_why_it_had_failed() -> N
 def test_events_that_are_missing_are_told_and_what_they_hid_is_not_made_up(killed: Killed) -> None:
     events = [*killed.before, *killed.since]
     hole = next(e.sequence for e in events if e.sequence and e.kind == "run.resumed")
-    story = told([event for event in events if event.sequence not in {hole - 1, hole}])
+    replayed = told([event for event in events if event.sequence not in {hole - 1, hole}])
 
-    assert story.missing == ((hole - 1, hole),)
-    assert not story.is_whole
-    assert story.steps[0].after is None  # what else was due may be among what is missing
-    assert [step.missing for step in story.steps] == [(), ((hole - 1, hole),)]
-    assert story.steps[-1].outputs == (("slow", 20),)
-    assert story.steps[-1].after is None
+    assert replayed.missing == ((hole - 1, hole),)
+    assert not replayed.is_whole
+    assert replayed.steps[0].after is None  # what else was due may be among what is missing
+    assert [step.missing for step in replayed.steps] == [(), ((hole - 1, hole),)]
+    assert replayed.steps[-1].outputs == (("slow", 20),)
+    assert replayed.steps[-1].after is None
 
 
 def test_a_run_without_its_beginning_is_told_from_where_it_is_known(shopping: Events) -> None:
-    story = told([event for event in shopping if event.superstep > 0])
-    assert story.missing == ((1, story.steps[0].first - 1),)
-    assert (story.workflow, [step.number for step in story.steps]) == ("", [1])
-    assert story.steps[0].outputs == (("price", "7 €"),)
-    assert [step.after for step in story.steps] == [None]
+    replayed = told([event for event in shopping if event.superstep > 0])
+    assert replayed.missing == ((1, replayed.steps[0].first - 1),)
+    assert (replayed.workflow, [step.number for step in replayed.steps]) == ("", [1])
+    assert replayed.steps[0].outputs == (("price", "7 €"),)
+    assert [step.after for step in replayed.steps] == [None]
 
 
 def test_an_event_that_was_too_large_for_the_bus_has_nothing_to_tell(shopping: Events) -> None:
     (large,) = [event for event in shopping if event.kind == "executor.completed" and event.path == "fetch"]
     shrunk = [event.with_data({"dropped_bytes": 9}) if event is large else event for event in shopping]
-    story = told(shrunk)
-    assert story.steps[0].bare == (large.sequence,)
-    assert [step.after for step in story.steps] == [None, None]
-    assert not story.is_whole
-    assert retell([*shrunk, large], "r") == retell(shopping, "r")
+    replayed = told(shrunk)
+    assert replayed.steps[0].bare == (large.sequence,)
+    assert [step.after for step in replayed.steps] == [None, None]
+    assert not replayed.is_whole
+    assert replay_events([*shrunk, large], "r") == replay_events(shopping, "r")
 
 
 async def test_a_run_within_a_run_belongs_to_its_activation_and_can_be_told_by_itself() -> None:
@@ -196,9 +196,12 @@ async def test_a_run_within_a_run_belongs_to_its_activation_and_can_be_told_by_i
     events = (await flow.run("x", run_id="r")).events
 
     assert told(events).steps[0].activations[0].runs == ("r/impl.0.0",)
-    story = told(events, "r/impl.0.0")
-    assert [[one.path for one in step.activations] for step in story.steps] == [["impl/inner"], ["impl/last"]]
-    view = story.steps[-1].after
+    replayed = told(events, "r/impl.0.0")
+    assert [[one.path for one in step.activations] for step in replayed.steps] == [
+        ["impl/inner"],
+        ["impl/last"],
+    ]
+    view = replayed.steps[-1].after
     assert view is not None
     assert (view.run_id, view.outputs) == ("r/impl.0.0", ("X!",))
 
@@ -218,11 +221,11 @@ async def test_a_fork_is_told_from_the_beginning_of_its_origin() -> None:
     origin = await flow.run("x", run_id="r", checkpoints=store)
     fork = await flow.resume("r", checkpoints=store, checkpoint_id="r@2")
 
-    story = told([*fork.events, *origin.events], fork.run_id)
+    replayed = told([*fork.events, *origin.events], fork.run_id)
 
-    assert story.missing == ()
-    assert story.status is RunStatus.COMPLETED
-    assert [step.number for step in story.steps] == [0, 1, 1]
+    assert replayed.missing == ()
+    assert replayed.status is RunStatus.COMPLETED
+    assert [step.number for step in replayed.steps] == [0, 1, 1]
 
 
 def test_a_step_is_json(asked: Events) -> None:
@@ -233,5 +236,5 @@ def test_a_step_is_json(asked: Events) -> None:
 
 
 def test_without_an_event_of_the_run_there_is_no_story(shopping: Events) -> None:
-    assert retell(shopping, "other") is None
-    assert retell([WorkflowEvent(shopping[0].kind, shopping[0].run_id, 1.0)], "r") is None
+    assert replay_events(shopping, "other") is None
+    assert replay_events([WorkflowEvent(shopping[0].kind, shopping[0].run_id, 1.0)], "r") is None

@@ -9,14 +9,14 @@ import pytest
 
 from agentic.core import MemoryCheckpointStore, WorkflowBuilder, executor
 from agentic.core.bus import BusUnavailableError, EventPublisher, MemoryBus, NatsNotConfiguredError
-from agentic.core.cli.replay.retelling import retell
+from agentic.core.cli.replay.retelling import replay_events
 from agentic.core.cli.replay.sources import (
     AmbiguousRunError,
     EventSource,
     NoEventError,
-    Telling,
+    RunEvents,
+    RunEventsNotFoundError,
     UnreachableRunError,
-    UntoldRunError,
     find_run,
     gather,
 )
@@ -43,16 +43,16 @@ def event(run_id: str, sequence: int | None = 1, time: float = 1.0) -> WorkflowE
     return WorkflowEvent(kind, RunId(run_id), time, sequence, 0, path, live_number=number)
 
 
-def telling(events: Events, name: str) -> EventSource:
-    def source(run: str, project: str | None) -> Telling:
+def found_events(events: Events, name: str) -> EventSource:
+    def source(run: str, project: str | None) -> RunEvents:
         assert (run, project) in {("r", None), ("r", "p")}
-        return Telling(run_id="r", project="p", events=events, sources=(name,))
+        return RunEvents(run_id="r", project="p", events=events, sources=(name,))
 
     return source
 
 
 def failing(error: AgenticError) -> EventSource:
-    def source(run: str, project: str | None) -> Telling:
+    def source(run: str, project: str | None) -> RunEvents:
         raise error
 
     return source
@@ -88,9 +88,9 @@ async def test_runs_of_two_projects_with_one_id_are_told_apart() -> None:
 async def test_of_live_events_the_latest_is_kept_to_tell_when_a_run_was_last_heard_of() -> None:
     bus = await stream_of(("p", [event("r"), event("r", None, 5.0), event("r", None, 9.0)]))
     found = await find_run(bus, "r", None)
-    story = retell(found.events, "r")
-    assert story is not None
-    assert (len(found.events), story.heard_at) == (2, 9.0)
+    replayed = replay_events(found.events, "r")
+    assert replayed is not None
+    assert (len(found.events), replayed.heard_at) == (2, 9.0)
 
 
 async def test_a_fork_is_found_with_the_run_it_was_forked_from() -> None:
@@ -105,27 +105,29 @@ async def test_a_fork_is_found_with_the_run_it_was_forked_from() -> None:
 
     found = await find_run(bus, fork.run_id, "p")
 
-    story = retell(found.events, found.run_id)
-    assert story is not None
-    assert (story.is_whole, story.steps[0].first) == (True, 1)
+    replayed = replay_events(found.events, found.run_id)
+    assert replayed is not None
+    assert (replayed.is_whole, replayed.steps[0].first) == (True, 1)
 
 
 def test_who_comes_later_is_asked_only_when_not_all_is_told(shopping: Events) -> None:
     found, faults = gather(
-        "r", None, {"one": telling(shopping, "one"), "two": failing(AgenticError("not asked"))}
+        "r", None, {"one": found_events(shopping, "one"), "two": failing(AgenticError("not asked"))}
     )
     assert (found.sources, faults) == (("one",), {})
 
 
 def test_what_one_source_lacks_another_one_tells(shopping: Events) -> None:
-    found, _ = gather("r", None, {"one": telling(shopping[:4], "one"), "two": telling(shopping[2:], "two")})
+    found, _ = gather(
+        "r", None, {"one": found_events(shopping[:4], "one"), "two": found_events(shopping[2:], "two")}
+    )
     assert found.sources == ("one", "two")
-    assert retell(found.events, "r") == retell(shopping, "r")
+    assert replay_events(found.events, "r") == replay_events(shopping, "r")
 
 
 def test_a_killed_run_stays_unfinished_when_nobody_knows_more(killed: Killed) -> None:
     found, faults = gather(
-        "r", None, {"one": telling(killed.before, "one"), "two": failing(AgenticError("no such run"))}
+        "r", None, {"one": found_events(killed.before, "one"), "two": failing(AgenticError("no such run"))}
     )
     assert found.sources == ("one",)
     assert str(faults["two"]) == "no such run"
@@ -134,13 +136,13 @@ def test_a_killed_run_stays_unfinished_when_nobody_knows_more(killed: Killed) ->
 def test_it_is_not_guessed_which_of_several_runs_is_meant(shopping: Events) -> None:
     several = failing(AmbiguousRunError("r", [("one", "r"), ("two", "r")]))
     with pytest.raises(AmbiguousRunError):
-        gather("r", None, {"one": several, "two": telling(shopping, "two")})
+        gather("r", None, {"one": several, "two": found_events(shopping, "two")})
 
 
 def test_an_unknown_run_is_named_with_what_each_source_says() -> None:
     sources = {"the stream": failing(NoEventError("r", None)), "the ledger": failing(AgenticError("no run"))}
     with pytest.raises(
-        UntoldRunError, match=r"run 'r' .*the stream: it has no events .*the ledger: no run"
+        RunEventsNotFoundError, match=r"run 'r' .*the stream: it has no events .*the ledger: no run"
     ) as caught:
         gather("r", None, sources)
     assert caught.value.exit_code == 1
