@@ -96,7 +96,7 @@ async def _published(bus: NatsBus, build: Callable[[], Workflow], message: int) 
     (server,) = [one for one in psutil.Process().children(recursive=True) if one.name() == "nats-server"]
     with opened("full") as ledger:
         service = await _run(ledger, build, message)
-        out = Outbox(service.host.lane, "bench", bus)
+        out = Outbox(service.host.ledger_executor, "bench", bus)
         before = sum(server.cpu_times()[:2])
         watch = Stopwatch()
         count = await out.publish_all()

@@ -148,7 +148,7 @@ def _together(ledger: SqlLedger, claims: Sequence[Claimed], steps: Iterator[Step
     went_on = []
     with ledger.transaction() as transaction:
         for claimed in claims:
-            with transaction.part():
+            with transaction.savepoint():
                 went_on.append(go_on(transaction, claimed, next(steps)))
     return went_on
 

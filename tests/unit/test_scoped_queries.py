@@ -54,7 +54,7 @@ UNSCOPED = {
     "executors.durable.publish.projecting:_names": EVERYBODYS,
     "executors.durable.publish.publishing:_projects": EVERYBODYS,
     "executors.durable.reconcile.sweeping:_projects": EVERYBODYS,
-    "executors.agents.pipeline:save_results": "the execution is one that AgentRecords has looked at",
+    "executors.agents.pipeline:save_results": "the execution is one that AgentRepository has looked at",
     "executors.reports.changes:_of_kind": "what it reads from names the project",
     "executors.reports.changes:report": "what it reads from names the project",
     "executors.metrics.executions:_by_agent": "it is given the project's condition by count_executions()",

@@ -341,6 +341,12 @@ RENAMED = {
         "Document": "CheckpointDocument",
         "MigrationError": "CheckpointMigrationError",
     },
+    "agentic.executors.durable": {
+        "Flow": "RegisteredWorkflow",
+    },
+    "agentic.mappers": {
+        "stated": "value_or_cleared",
+    },
 }
 """Package -> old public name -> new one."""
 

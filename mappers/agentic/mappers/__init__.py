@@ -67,7 +67,7 @@ from agentic.mappers.tables.core import (
     SourceColumns,
 )
 from agentic.mappers.upserts.mapper import ResultMapper, get_result_mapper
-from agentic.mappers.upserts.sentinels import CLEARED, stated
+from agentic.mappers.upserts.sentinels import CLEARED, value_or_cleared
 from agentic.mappers.upserts.snapshots import Counters, MetricSnapshotModel
 from agentic.mappers.upserts.upsert import upsert
 
@@ -131,8 +131,14 @@ __all__ = [
     "queue_execution",
     "resume_schedule",
     "save_outcome",
-    "stated",
     "upsert",
     "utc_now",
+    "value_or_cleared",
     "waiting_executions",
 ]
+
+
+def __getattr__(name: str) -> object:
+    from agentic.core.lazily import loaded
+
+    return loaded(__name__, {}, name)

@@ -19,7 +19,7 @@ from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
 from agentic.mappers.content import clean_text
 from agentic.mappers.database.database import Database
-from agentic.mappers.database.driver import HotStatement, cursor_of
+from agentic.mappers.database.driver import CompiledStatement, cursor_of
 from agentic.mappers.database.prefixes import as_pairs, as_table, is_within
 from agentic.mappers.ledger.sql import NOW
 from agentic.mappers.tables.audit import AuditModel
@@ -158,11 +158,11 @@ def add_decision_about(
 
 
 @lru_cache
-def _add_about(*, is_sqlite: bool) -> HotStatement:
+def _add_about(*, is_sqlite: bool) -> CompiledStatement:
     pairs = as_pairs(bindparam("ids", type_=Text), "id", "subject", is_sqlite=is_sqlite)
     columns = [column for column in AUDIT.c if column is not _COLUMNS.number]
     values = [pairs.c.get(column.name, bindparam(column.name, type_=column.type)) for column in columns]
-    return HotStatement(insert(AUDIT).from_select(columns, select(*values).select_from(pairs)))
+    return CompiledStatement(insert(AUDIT).from_select(columns, select(*values).select_from(pairs)))
 
 
 def unpublished_decisions(connection: Connection, project_id: str, limit: int) -> list[Decision]:

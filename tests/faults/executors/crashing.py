@@ -67,12 +67,12 @@ def _step_of_job(job: Any) -> int:
 
 
 def _kept(worker: Any, run_id: str) -> Point | None:
-    image = worker._host.images._images.get(run_id)
-    return None if image is None else ("kept", image.state.superstep)
+    cached_run = worker._host.run_cache._cached_runs.get(run_id)
+    return None if cached_run is None else ("kept", cached_run.state.superstep)
 
 
-def _taken(_: object, image: Any, plan: object) -> Point:
-    return ("advanced", image.state.superstep) if image.revision else BEGUN
+def _taken(_: object, cached_run: Any, plan: object) -> Point:
+    return ("advanced", cached_run.state.superstep) if cached_run.revision else BEGUN
 
 
 def _half_told(_: object, told: Any, *__: object) -> Point | None:

@@ -64,7 +64,7 @@ def test_a_transaction_that_loses_its_connection_leaves_nothing(
     assert names(database) == ["kept"]
 
 
-@pytest.mark.parametrize("starts_hot", [False, True], ids=["sessions", "hot statements"])
+@pytest.mark.parametrize("starts_hot", [False, True], ids=["sessions", "compiled statements"])
 def test_a_part_that_loses_its_connection_says_so_whatever_it_does_next(
     database: Database, interrupt: Interrupt, *, starts_hot: bool
 ) -> None:

@@ -16,7 +16,7 @@ from tests.postgres import PostgresServer
 
 from agentic.core.types import SaveCounts
 from agentic.mappers import AgentModel, Base, Database, SourceColumns, add_agent, add_project, upsert
-from agentic.mappers.database.driver import HotCursor, HotStatement, Values
+from agentic.mappers.database.driver import CompiledStatement, DriverCursor, Values
 
 pytestmark = [pytest.mark.integration, only_postgresql]
 
@@ -43,16 +43,16 @@ class Pause:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.reached, self.go_on = threading.Event(), threading.Event()
-        run_each = HotCursor.run_each
+        run_each = DriverCursor.run_each
 
-        def paused(cursor: HotCursor, statement: HotStatement, rows: Sequence[Values]) -> int:
+        def paused(cursor: DriverCursor, statement: CompiledStatement, rows: Sequence[Values]) -> int:
             count = run_each(cursor, statement, rows)
             if not self.reached.is_set():
                 self.reached.set()
                 self.go_on.wait(30)
             return count
 
-        monkeypatch.setattr(HotCursor, "run_each", paused)
+        monkeypatch.setattr(DriverCursor, "run_each", paused)
 
 
 @pytest.fixture

@@ -181,7 +181,7 @@ class _Audited(_Transaction):
     def apply(self, functions: Sequence[OnCommit]) -> None:
         """Call functions with the session, each in a part of its own."""
         for function in functions:
-            with self.part():
+            with self.savepoint():
                 function(self._ledger.session)
 
     def _around(self, run_id: RunId) -> Iterator[RunRow]:

@@ -30,7 +30,7 @@ from agentic.executors.durable.publish.outbox import Outbox
 from agentic.executors.durable.reconcile.reconciler import Reconciler
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
 from agentic.executors.durable.worker.host import RunHost
-from agentic.executors.durable.worker.pool import WorkerCrew
+from agentic.executors.durable.worker.pool import WorkerPool
 from agentic.executors.durable.worker.worker import Bounds
 
 R = TypeVar("R")
@@ -165,7 +165,7 @@ class Cluster:
             while True:
                 wanted = await member.wanted.get()
                 with suppress(LedgerUnavailableError):
-                    await WorkerCrew(member.host, self._bounds).work(wanted)
+                    await WorkerPool(member.host, self._bounds).work(wanted)
 
     async def _sweep(self, member: Member) -> None:
         await asyncio.sleep(self._dice.number(0, int(SWEEP_S)))
@@ -176,7 +176,7 @@ class Cluster:
             await asyncio.sleep(SWEEP_S)
 
     async def _publish(self, member: Member) -> None:
-        outbox = Outbox(member.host.lane, "p", self.bus)
+        outbox = Outbox(member.host.ledger_executor, "p", self.bus)
         while True:
             await asyncio.sleep(PUBLISH_S)
             with suppress(BusUnavailableError, LedgerUnavailableError):

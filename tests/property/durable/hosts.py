@@ -10,15 +10,15 @@ from typing import TypeVar
 from agentic.core import Workflow
 from agentic.core.ledger import Lease, LedgerError, LedgerStore
 from agentic.core.ledger.records import DEFAULT_QUEUE
-from agentic.executors.durable.runs.catalog import Flow, WorkflowCatalog
+from agentic.executors.durable.runs.catalog import RegisteredWorkflow, WorkflowCatalog
 from agentic.executors.durable.runs.hooks import NO_HOOKS, RunHooks
 from agentic.executors.durable.runs.local import LocalDispatcher
 from agentic.executors.durable.worker.claiming import Claimant
 from agentic.executors.durable.worker.host import Dispatcher, RunHost
 from agentic.executors.durable.worker.leases import MAX_BEAT_S, Leases, OnChange
-from agentic.executors.durable.worker.ledger_executor import LedgerLane, Work, _Job
-from agentic.executors.durable.worker.pool import WorkerCrew
-from agentic.executors.durable.worker.run_cache import Images
+from agentic.executors.durable.worker.ledger_executor import LedgerExecutor, Work, _Job
+from agentic.executors.durable.worker.pool import WorkerPool
+from agentic.executors.durable.worker.run_cache import RunCache
 from agentic.executors.durable.worker.worker import Bounds
 
 R = TypeVar("R")
@@ -26,7 +26,7 @@ R = TypeVar("R")
 NAME = "random:w"
 
 
-class InlineLane(LedgerLane):
+class InlineLane(LedgerExecutor):
     """Does in a turn of the loop what a lane's thread does: only the loop decides what comes after what."""
 
     def __init__(self, store: LedgerStore) -> None:
@@ -76,17 +76,21 @@ class InlineLeases(Leases):
 
 def catalog_of(workflow: Workflow, hooks: RunHooks = NO_HOOKS) -> WorkflowCatalog:
     """Return a catalog that has one workflow, as :data:`NAME`."""
-    return WorkflowCatalog({}, builders={"random": lambda _: Flow(workflow, hooks)})
+    return WorkflowCatalog({}, builders={"random": lambda _: RegisteredWorkflow(workflow, hooks)})
 
 
 def host_on(
-    lane: LedgerLane, leases: Leases, catalog: WorkflowCatalog, dispatcher: Dispatcher, name: str
+    ledger_executor: LedgerExecutor,
+    leases: Leases,
+    catalog: WorkflowCatalog,
+    dispatcher: Dispatcher,
+    name: str,
 ) -> RunHost:
     """Return what the parts of a process share."""
     return RunHost(
-        lane=lane,
+        ledger_executor=ledger_executor,
         catalog=catalog,
-        images=Images(lane, catalog),
+        run_cache=RunCache(ledger_executor, catalog),
         leases=leases,
         dispatcher=dispatcher,
         me=Claimant(worker=name, queues=frozenset({DEFAULT_QUEUE}), lease_s=leases.lease_s),
@@ -97,7 +101,7 @@ async def serve(host: RunHost, dispatcher: LocalDispatcher, bounds: Bounds) -> N
     """Work off what is dispatched."""
     while True:
         wanted = await dispatcher.wanted.get()
-        await WorkerCrew(host, bounds).work(wanted)
+        await WorkerPool(host, bounds).work(wanted)
 
 
 @asynccontextmanager

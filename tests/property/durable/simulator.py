@@ -103,7 +103,7 @@ def play_struck(shape: Shape, world: World, dice: Dice, fate: Fate) -> Struck:
             story = await watching(cluster, Driver(cluster, ledger, observer))
             fate.relent()
             await calm(cluster, ledger)
-            await Outbox(observer.lane, "p", cluster.bus).publish_all()
+            await Outbox(observer.ledger_executor, "p", cluster.bus).publish_all()
         finally:
             cluster.close()
         return Struck(

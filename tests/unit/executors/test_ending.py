@@ -194,7 +194,9 @@ async def test_one_that_the_reconciler_gives_up_is_told_of_once(lab: Lab, servic
     execution = await begun(lab, service)
     with ends() as found:
         for _ in range(6):  # each of its workers dies at once
-            await service.host.lane.do(lambda ledger: ledger.claim(first_of(execution), "gone", lease_s=0.0))
+            await service.host.ledger_executor.do(
+                lambda ledger: ledger.claim(first_of(execution), "gone", lease_s=0.0)
+            )
             await Reconciler(service.host).sweep()
     (line,) = found
     assert told_of(execution, line)

@@ -34,7 +34,7 @@ from agentic.mappers.catalog.dead_letter_retries import retry_letters
 from agentic.mappers.catalog.dead_letters import drop_letters
 from agentic.mappers.catalog.pipelines import store_pipeline
 from agentic.mappers.catalog.projects import change_agent, limit_project, remove_agent
-from agentic.mappers.catalog.schedule_firing import Held, fire_schedule, give_up_due_times
+from agentic.mappers.catalog.schedule_firing import HoldReason, fire_schedule, give_up_due_times
 from agentic.mappers.catalog.schedules import remove_schedule
 from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.rotation import rotate
@@ -124,7 +124,7 @@ def test_a_firing_is_told_once_with_the_schedule_as_its_author(database: Databas
     with database.writing() as session:
         schedule = add_schedule(session, agent, "hourly", every_s=3600)
     due = schedule.anchor + HOUR
-    made: list[ExecutionModel | Held | None] = []
+    made: list[ExecutionModel | HoldReason | None] = []
     for _ in range(2):
         with database.writing() as session:
             made.append(fire_schedule(session, schedule, due))

@@ -1,4 +1,4 @@
-"""A joined session that hot statements write through acts as one that SQLAlchemy made the savepoints of."""
+"""A joined session with compiled statements acts like one with savepoints of SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from agentic.mappers import Database, ProjectModel
-from agentic.mappers.database.driver import HotCursor, HotStatement
+from agentic.mappers.database.driver import CompiledStatement, DriverCursor
 from agentic.mappers.database.engine import begun
 from agentic.mappers.database.savepoints import JoinedSession, hot_savepoint
 
 Act = Literal["hot", "refused", "orm", "look", "nested", "undone", "commit", "rollback", "close", "reset"]
 Open = Callable[[Connection], Session]
 
-ADD = HotStatement(
+ADD = CompiledStatement(
     insert(ProjectModel).values(id=bindparam("name"), name=bindparam("name"), created_at=func.now())
 )
 
 
-def add(cursor: HotCursor, name: str) -> None:
+def add(cursor: DriverCursor, name: str) -> None:
     cursor.run(ADD, {"name": name})
 
 

@@ -21,7 +21,7 @@ from agentic.mappers import (
     pause_schedule,
 )
 from agentic.mappers.audit import DecisionFilter, newest_decisions
-from agentic.mappers.catalog.schedule_firing import Held, execution_at_work, fire_schedule, fire_waiting
+from agentic.mappers.catalog.schedule_firing import HoldReason, execution_at_work, fire_schedule, fire_waiting
 from agentic.mappers.catalog.schedules import change_schedule
 
 HOUR = timedelta(hours=1)
@@ -74,7 +74,7 @@ def test_by_default_a_due_time_is_skipped_while_an_execution_is_at_work(
     assert firing.schedule.overlap is Overlap.SKIP
     assert firing.fire() == "fired"
     firing.end(status)
-    assert [firing.fire(), firing.fire()] == [Held.SKIPPED, Held.SKIPPED]
+    assert [firing.fire(), firing.fire()] == [HoldReason.SKIPPED, HoldReason.SKIPPED]
     assert firing.hours() == [1]
     assert firing.schedule.skipped_count == 2
     assert firing.schedule.last_due_at == firing.anchor + HOUR
@@ -95,10 +95,15 @@ def test_however_the_last_execution_ended_the_next_due_time_is_fired(
 
 def test_one_due_time_waits_and_those_after_it_are_skipped(database: Database, agent: AgentModel) -> None:
     firing = Firing(database, agent, Overlap.QUEUE)
-    assert [firing.fire() for _ in range(4)] == ["fired", Held.WAITING, Held.SKIPPED, Held.SKIPPED]
+    assert [firing.fire() for _ in range(4)] == [
+        "fired",
+        HoldReason.WAITING,
+        HoldReason.SKIPPED,
+        HoldReason.SKIPPED,
+    ]
     assert not firing.fire_waiting()
     firing.end()
-    assert firing.fire() == Held.SKIPPED  # an earlier one is first
+    assert firing.fire() == HoldReason.SKIPPED  # an earlier one is first
     assert firing.fire_waiting()
     assert not firing.fire_waiting()
     assert firing.hours() == [1, 2]
@@ -204,7 +209,7 @@ def test_a_schedule_that_is_changed_still_knows_its_execution_at_work(
     with database.writing() as session:
         schedule = session.scalars(select(ScheduleModel)).one()
         change_schedule(session, schedule, agent, every_s=1800, overlap=Overlap.SKIP)
-    assert firing.fire() == Held.SKIPPED
+    assert firing.fire() == HoldReason.SKIPPED
 
 
 @only_sqlite

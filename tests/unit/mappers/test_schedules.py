@@ -27,7 +27,7 @@ from agentic.mappers import (
     resume_schedule,
 )
 from agentic.mappers.catalog.projects import disable_agent, enable_agent
-from agentic.mappers.catalog.schedule_firing import Held, fire_schedule, give_up_due_times
+from agentic.mappers.catalog.schedule_firing import HoldReason, fire_schedule, give_up_due_times
 from agentic.mappers.catalog.schedules import active_schedules, store_now
 
 HOUR = timedelta(hours=1)
@@ -44,7 +44,7 @@ def stored(database: Database) -> ScheduleModel:
         return session.scalars(select(ScheduleModel)).one()
 
 
-def fire(database: Database, schedule: ScheduleModel, due: datetime) -> ExecutionModel | Held | None:
+def fire(database: Database, schedule: ScheduleModel, due: datetime) -> ExecutionModel | HoldReason | None:
     with database.writing() as session:
         return fire_schedule(session, schedule, due)
 
@@ -114,7 +114,7 @@ def test_who_read_the_schedule_before_it_was_fired_does_not_fire_it_again(
 def test_of_many_at_once_one_fires(database: Database, schedule: ScheduleModel) -> None:
     due = schedule.anchor + HOUR
     together = threading.Barrier(4)
-    fired: list[ExecutionModel | Held | None] = []
+    fired: list[ExecutionModel | HoldReason | None] = []
 
     def compete() -> None:
         together.wait()

@@ -30,7 +30,7 @@ from agentic.mappers import (
     new_id,
     upsert,
 )
-from agentic.mappers.upserts.target import Target
+from agentic.mappers.upserts.target import UpsertTable
 from agentic.mappers.upserts.upsert import BATCH_SIZE
 
 KEY = ("project_id", "id")
@@ -367,7 +367,7 @@ def test_more_rows_than_a_batch_holds_are_all_stored(stories: Stories) -> None:
 
 @only_sqlite
 def test_stored_rows_are_found_by_index(stories: Stories) -> None:
-    target = Target(StoryModel, KEY, (), "sqlite")
+    target = UpsertTable(StoryModel, KEY, (), "sqlite")
     dialect = stories.database.engine.dialect
     query, arranged = target.stored.compiled(dialect)
     values = arranged(target.wanted([("p", 1), ("p", 2)], dialect))

@@ -49,7 +49,7 @@ class MemoryLedger:
                 )
             self._is_busy = True
             try:
-                with self._rows.journal.part():
+                with self._rows.journal.savepoint():
                     yield _Transaction(self._rows)
             finally:
                 self._rows.journal.keep()
@@ -62,9 +62,9 @@ class MemoryLedger:
 class _Transaction(MemoryRuns, MemoryActivations, MemoryStates, MemoryDecisions):
     """Implements :class:`~agentic.core.ledger.port.LedgerTransaction`."""
 
-    def part(self) -> AbstractContextManager[None]:
+    def savepoint(self) -> AbstractContextManager[None]:
         """Begin a part: when the block raises, only the writes of the block are undone."""
-        return self._rows.journal.part()
+        return self._rows.journal.savepoint()
 
     def apply(self, functions: Sequence[OnCommit]) -> None:
         """Refuse to call functions: a ledger in memory has no session.

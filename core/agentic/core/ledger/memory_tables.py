@@ -37,7 +37,7 @@ class Journal:
         self._undo.clear()
 
     @contextmanager
-    def part(self) -> Iterator[None]:
+    def savepoint(self) -> Iterator[None]:
         """Undo the writes of the block, the newest first, if it raises."""
         begin = len(self._undo)
         try:

@@ -286,7 +286,7 @@ class Decisions(Protocol):
 class LedgerTransaction(Runs, Activations, RunStates, Decisions, Protocol):
     """One transaction: its writes are kept only when it ends without an error."""
 
-    def part(self) -> AbstractContextManager[None]:
+    def savepoint(self) -> AbstractContextManager[None]:
         """Begin a part: when the block raises, only the writes of the block are undone."""
         ...
 

@@ -31,7 +31,7 @@ EVENTS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class ExecutionEnd:
     """How an execution ends.
 
     Attributes:
@@ -53,7 +53,9 @@ class Ending:
     log_level: int = logging.ERROR
 
 
-def end_execution(session: Session, project_id: str, execution_id: str, ending: Ending) -> OnceKept:
+def record_execution_end(
+    session: Session, project_id: str, execution_id: str, ending: ExecutionEnd
+) -> OnceKept:
     """Record how an execution ended; return a function that logs it, to call after the commit.
 
     Args:
@@ -83,7 +85,9 @@ def end_cut_off(session: Session, run_id: str, *, project_id: str) -> None:
         run_id: The run.
         project_id: Owns it.
     """
-    end_execution(session, project_id, run_id, Ending(status=ExecutionStatus.CANCELLED, error="cancelled"))
+    record_execution_end(
+        session, project_id, run_id, ExecutionEnd(status=ExecutionStatus.CANCELLED, error="cancelled")
+    )
 
 
 def class_of(error: BaseException | None) -> str:
@@ -92,7 +96,7 @@ def class_of(error: BaseException | None) -> str:
     return named_class(error) or next((word for word in words if word != "error"), "error")
 
 
-def _log_end(ended: EndedExecution | None, ending: Ending) -> None:
+def _log_end(ended: EndedExecution | None, ending: ExecutionEnd) -> None:
     if ended is None:
         return
     log.log(
@@ -109,14 +113,14 @@ def _log_end(ended: EndedExecution | None, ending: Ending) -> None:
     )
 
 
-def _level(ended: EndedExecution, ending: Ending) -> int:
+def _level(ended: EndedExecution, ending: ExecutionEnd) -> int:
     if ended.status is ExecutionStatus.FAILED:
         return ending.log_level
     is_partial = ended.status is ExecutionStatus.PARTIAL
     return min(logging.WARNING, ending.log_level) if is_partial else logging.INFO
 
 
-def _why(ended: EndedExecution, ending: Ending) -> dict[str, str | None]:
+def _why(ended: EndedExecution, ending: ExecutionEnd) -> dict[str, str | None]:
     """Return why an execution failed, wholly or partly: an error of its run, or poor results."""
     if ended.reason is not None:
         return {"failure_class": "results", "error": ended.reason}

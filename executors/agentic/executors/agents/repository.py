@@ -14,7 +14,7 @@ from agentic.core.graph.model.result import RunStatus
 from agentic.core.hooks import get_registry
 from agentic.core.logging import get_logger
 from agentic.core.masking import KnownSecrets
-from agentic.executors.agents.ending import Ending, end_execution
+from agentic.executors.agents.ending import ExecutionEnd, record_execution_end
 from agentic.executors.agents.factory import ExecutorFactory, route_of
 from agentic.executors.agents.redaction import Redactor
 from agentic.executors.base import AgentWork, BaseAgentExecutor
@@ -55,7 +55,7 @@ ENDS = {
 }
 
 
-class AgentRecords:
+class AgentRepository:
     """The rows of an agent and of its executions; an execution's durable run has its id.
 
     Args:
@@ -184,7 +184,7 @@ class AgentRecords:
         if status is None:
             return None
         error = "cancelled" if status is ExecutionStatus.CANCELLED else None
-        ending = Ending(
+        ending = ExecutionEnd(
             status=status,
             error=error if state.error is None else self.redactor.error(state.error),
             cause=state.error,
@@ -193,7 +193,7 @@ class AgentRecords:
             event_count=state.sequence,
             log_level=self.log_level,
         )
-        return end_execution(session, self._project_id, state.run_id, ending)
+        return record_execution_end(session, self._project_id, state.run_id, ending)
 
     @contextmanager
     def _lent(self, session: Session, execution_id: str) -> Iterator[BaseAgentExecutor]:

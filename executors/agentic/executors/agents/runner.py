@@ -13,7 +13,7 @@ from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import ActivationId
 from agentic.core.threads import in_thread
 from agentic.core.types import ExecutorId, RunId
-from agentic.executors.agents.ending import Ending, end_execution
+from agentic.executors.agents.ending import ExecutionEnd, record_execution_end
 from agentic.executors.agents.host import EventListener, ExecutionOutcome, Host
 from agentic.executors.agents.observing import Observers
 from agentic.executors.agents.workflows import KIND, flow_builder, flow_name
@@ -100,7 +100,7 @@ async def run_execution(
             catalog = WorkflowCatalog({}, builders={KIND: builder})
             runs = await stack.enter_async_context(LocalRuns(store, catalog, options=options))
             if bus is not None:
-                outbox = Outbox(runs.host.lane, project, bus)
+                outbox = Outbox(runs.host.ledger_executor, project, bus)
                 await stack.enter_async_context(kept_published(outbox, host.publish_grace_s))
             await _rested(await _taken_up(runs, execution, agent), refusal)
     except AgentNotRunnableError as exc:
@@ -123,7 +123,7 @@ async def _taken_up(service: RunService, execution: ExecutionModel, agent: Agent
         return await take_up(service, execution, agent)
     except asyncio.CancelledError:
         handle = service.handle(execution.id)
-        if await service.host.lane.do(lambda ledger: ledger.run(handle.run_id)) is not None:
+        if await service.host.ledger_executor.do(lambda ledger: ledger.run(handle.run_id)) is not None:
             await handle.cancel()
             await handle.rest(CANCEL_GRACE_S)
         raise
@@ -139,13 +139,13 @@ async def take_up(service: RunService, execution: ExecutionModel, agent: AgentMo
         LedgerUnavailableError: The ledger cannot be used.
     """
     handle = service.handle(execution.id)
-    run = await service.host.lane.do(lambda ledger: ledger.run(handle.run_id))
+    run = await service.host.ledger_executor.do(lambda ledger: ledger.run(handle.run_id))
     if run is None:
         return await _begin(service, execution, agent, is_told=True)
     if run.status in {RunStatus.FAILED, RunStatus.CANCELLED}:
         await handle.resume()
     elif run.status is RunStatus.RUNNING:
-        await service.host.images.get(run.run_id, run.workflow, run.revision)
+        await service.host.run_cache.get(run.run_id, run.workflow, run.revision)
     return handle
 
 
@@ -231,10 +231,10 @@ def _refuse(
     log_level: int = logging.ERROR,
 ) -> None:
     """Record that an execution failed before its run could begin."""
-    ending = Ending(status=ExecutionStatus.FAILED, error=str(error), cause=error, log_level=log_level)
+    ending = ExecutionEnd(status=ExecutionStatus.FAILED, error=str(error), cause=error, log_level=log_level)
     with database.writing() as session:
         queue_execution(session, execution.project_id, execution.id)
-        log_end = end_execution(session, execution.project_id, execution.id, ending)
+        log_end = record_execution_end(session, execution.project_id, execution.id, ending)
     log_end()
 
 

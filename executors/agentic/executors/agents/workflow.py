@@ -20,7 +20,7 @@ from agentic.core.graph import (
 from agentic.core.graph.definition.subgraph import WorkflowExecutor
 from agentic.core.logging import get_logger
 from agentic.core.threads import in_thread
-from agentic.executors.agents.repository import WORK, AgentRecords
+from agentic.executors.agents.repository import WORK, AgentRepository
 from agentic.executors.base import AgentWork, BaseAgentExecutor
 from agentic.executors.errors import AgentFailedError
 
@@ -30,7 +30,7 @@ TRIES = RetryPolicy(max_attempts=3, first_delay_s=0.5, backoff=4.0, retry_on=(Ag
 """Class of an executor failure that may be temporary: a server was unavailable, or asked for a pause."""
 
 
-def agent_workflow(records: AgentRecords, platform: str, work: AgentWork | None = None) -> Workflow:
+def agent_workflow(repository: AgentRepository, platform: str, work: AgentWork | None = None) -> Workflow:
     """Return the graph of an agent's executions; its input is an execution id, which also names the run.
 
     Three supersteps: ``prepare`` validates and makes the state, ``execute`` works without an open database
@@ -38,13 +38,13 @@ def agent_workflow(records: AgentRecords, platform: str, work: AgentWork | None 
     may run in another process, with its own executor.
 
     Args:
-        records: The agent's records.
+        repository: The agent's records.
         platform: The agent's platform.
         work: The graph that does the work, as a child run. By default ``execute_agent`` does it.
     """
-    prepare = Prepare(records, work)
-    execute = Execute(records) if work is None else WorkflowExecutor(work.workflow, WORK)
-    save = Save(records, dict if work is None else work.results_of)
+    prepare = Prepare(repository, work)
+    execute = Execute(repository) if work is None else WorkflowExecutor(work.workflow, WORK)
+    save = Save(repository, dict if work is None else work.results_of)
     return (
         # With a version, executions continue where they stopped when this project is upgraded.
         WorkflowBuilder(f"agent.{platform}", version="1")
@@ -58,25 +58,25 @@ def agent_workflow(records: AgentRecords, platform: str, work: AgentWork | None 
 class Prepare(Executor):
     """Validates the agent and makes its executor's initial state."""
 
-    def __init__(self, records: AgentRecords, work: AgentWork | None) -> None:
+    def __init__(self, repository: AgentRepository, work: AgentWork | None) -> None:
         super().__init__("prepare", kind=ExecutorKind.VALIDATOR)
-        self._records = records
+        self._repository = repository
         self._work = work
 
     @handler
     async def prepare(self, _execution_id: str, ctx: WorkflowContext) -> object:
         """Return the initial state, or the result of the agent's graph."""
         log.info("execution.started")
-        state = await in_thread(self._records.prepare, ctx.run_id)
+        state = await in_thread(self._repository.prepare, ctx.run_id)
         return state if self._work is None else self._work.message_of(state)
 
 
 class Execute(Executor):
     """Runs the platform executor."""
 
-    def __init__(self, records: AgentRecords) -> None:
+    def __init__(self, repository: AgentRepository) -> None:
         super().__init__(WORK, retry=TRIES)
-        self._records = records
+        self._repository = repository
 
     @handler
     async def execute(self, state: dict[str, object], ctx: WorkflowContext) -> dict[str, object]:
@@ -85,7 +85,7 @@ class Execute(Executor):
         Raises:
             AgentFailedError: The executor raised, or returned an error.
         """
-        executor = await in_thread(self._records.begin, ctx.run_id)
+        executor = await in_thread(self._repository.begin, ctx.run_id)
         try:
             return await self._work(executor, state, ctx)
         finally:
@@ -94,14 +94,14 @@ class Execute(Executor):
     async def _work(
         self, executor: BaseAgentExecutor, state: dict[str, object], ctx: WorkflowContext
     ) -> dict[str, object]:
-        redactor = self._records.redactor
+        redactor = self._repository.redactor
         try:
             with executor.working(ctx):
                 results: object = await executor.execute_agent(state)
         except Exception as exc:
             error = redactor.error(exc)
             unexpected = {} if isinstance(exc, AgenticError) else {"exception": redactor.traceback(exc)}
-            level = min(self._records.log_level, logging.WARNING)  # it may be retried
+            level = min(self._repository.log_level, logging.WARNING)  # it may be retried
             log.log(level, "attempt.failed", attempt=ctx.attempt, error=error, **unexpected)
             raise AgentFailedError(error, exc) from exc
         if not isinstance(results, dict):
@@ -114,16 +114,16 @@ class Execute(Executor):
 class Save(Executor):
     """Stores the results."""
 
-    def __init__(self, records: AgentRecords, results_of: Callable[[Any], dict[str, object]]) -> None:
+    def __init__(self, repository: AgentRepository, results_of: Callable[[Any], dict[str, object]]) -> None:
         super().__init__("save")
-        self._records = records
+        self._repository = repository
         self._results_of = results_of
 
     @handler
     async def save(self, output: object, ctx: WorkflowContext) -> None:
         """Store the results with the end of the run."""
         results = self._results_of(output)
-        ctx.on_commit(partial(self._records.save, execution_id=ctx.run_id, results=results))
+        ctx.on_commit(partial(self._repository.save, execution_id=ctx.run_id, results=results))
 
 
 async def _clean_up(executor: BaseAgentExecutor) -> None:

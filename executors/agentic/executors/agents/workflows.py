@@ -9,10 +9,10 @@ from agentic.core.hooks import get_registry
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.settings import Settings
 from agentic.core.types import RunId
-from agentic.executors.agents.repository import AgentRecords
+from agentic.executors.agents.repository import AgentRepository
 from agentic.executors.agents.workflow import agent_workflow
 from agentic.executors.durable.errors import UnknownWorkflowError
-from agentic.executors.durable.runs.catalog import Builder, Flow, WorkflowCatalog
+from agentic.executors.durable.runs.catalog import Builder, RegisteredWorkflow, WorkflowCatalog
 from agentic.executors.durable.runs.hooks import RunHooks
 from agentic.executors.errors import AgentNotRunnableError
 from agentic.mappers import AgentModel, Database, content_hash
@@ -50,14 +50,14 @@ def flow_builder(
         log_level: Log level of failed executions.
     """
 
-    def build(rest: str) -> Flow:
+    def build(rest: str) -> RegisteredWorkflow:
         parts = rest.split(":")
         if len(parts) != 3:
             raise UnknownWorkflowError(f"{KIND}:{rest}", "the name of an agent is agent:PLATFORM:ID:CONFIG")
         platform, agent_id, _ = parts
-        records = AgentRecords(database, project_id, agent_id, worker, log_level)
+        repository = AgentRepository(database, project_id, agent_id, worker, log_level)
         try:
-            work = records.work()
+            work = repository.work()
         except AgentNotRunnableError as exc:
             raise UnknownWorkflowError(f"{KIND}:{rest}", str(exc)) from exc
 
@@ -65,10 +65,15 @@ def flow_builder(
             execution_id = run_id.partition("/")[0]
             return {"execution_id": execution_id, "agent_id": agent_id, "platform": platform}
 
-        return Flow(
-            agent_workflow(records, platform, work),
-            RunHooks(clean=records.clean, on_rest=records.on_rest, context=context, secrets=records.secrets),
-            DEFAULT_QUEUE if queue_of is None else queue_of(records.route() or platform),
+        return RegisteredWorkflow(
+            agent_workflow(repository, platform, work),
+            RunHooks(
+                clean=repository.clean,
+                on_rest=repository.on_rest,
+                context=context,
+                secrets=repository.secrets,
+            ),
+            DEFAULT_QUEUE if queue_of is None else queue_of(repository.route() or platform),
             None if work is None else work.close,
         )
 

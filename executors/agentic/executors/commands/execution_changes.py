@@ -253,7 +253,7 @@ async def _begun(service: RunService, execution: ExecutionModel, agent: AgentMod
     """Start the run of an execution, if it has not begun; return whether it did."""
     from agentic.executors.agents.runner import take_up
 
-    run = await service.host.lane.do(lambda ledger: ledger.run(RunId(execution.id)))
+    run = await service.host.ledger_executor.do(lambda ledger: ledger.run(RunId(execution.id)))
     if run is None:
         await take_up(service, execution, agent)
     return run is None

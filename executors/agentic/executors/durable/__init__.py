@@ -10,7 +10,7 @@ from agentic.executors.durable.errors import (
     RunFailedError,
     UnknownWorkflowError,
 )
-from agentic.executors.durable.runs.catalog import Flow, WorkflowCatalog
+from agentic.executors.durable.runs.catalog import RegisteredWorkflow, WorkflowCatalog
 from agentic.executors.durable.runs.handle import AsyncRunHandle
 from agentic.executors.durable.runs.hooks import RunHooks
 from agentic.executors.durable.runs.local import LocalRuns
@@ -22,15 +22,21 @@ __all__ = [
     "CancelledRunError",
     "CrashedError",
     "DurableError",
-    "Flow",
     "HostOptions",
     "IdempotencyKeyError",
     "LateAnswerError",
     "LocalRuns",
     "PriorityError",
+    "RegisteredWorkflow",
     "RunFailedError",
     "RunHooks",
     "Submission",
     "UnknownWorkflowError",
     "WorkflowCatalog",
 ]
+
+
+def __getattr__(name: str) -> object:
+    from agentic.core.lazily import loaded
+
+    return loaded(__name__, {}, name)

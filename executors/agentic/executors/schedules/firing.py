@@ -14,7 +14,7 @@ from agentic.executors.schedules.times import Calendar, FiringPlan, plan
 from agentic.executors.workers.dispatch import CeleryDispatcher
 from agentic.mappers import Database, ExecutionModel, ScheduleModel
 from agentic.mappers.catalog.schedule_firing import (
-    Held,
+    HoldReason,
     execution_at_work,
     fire_schedule,
     fire_waiting,
@@ -24,7 +24,7 @@ from agentic.mappers.catalog.schedules import active_schedules, store_now
 
 log = get_logger(__name__)
 
-_HELD = {Held.WAITING: "schedule.queued", Held.SKIPPED: "schedule.skipped"}
+_HELD = {HoldReason.WAITING: "schedule.queued", HoldReason.SKIPPED: "schedule.skipped"}
 
 Queued = tuple[ExecutionModel, ScheduleModel]
 
@@ -86,7 +86,7 @@ class Timekeeper:
             if fired is None:  # another beat handles it now
                 return
             schedule.settled_until = due
-            if isinstance(fired, Held):
+            if isinstance(fired, HoldReason):
                 log.info(_HELD[fired], **_named(schedule), due_at=due.isoformat(), overlap=schedule.overlap)
                 continue
             queued.append((fired, schedule))

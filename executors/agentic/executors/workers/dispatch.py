@@ -10,7 +10,7 @@ from celery import Celery
 from kombu import Connection
 from kombu.exceptions import KombuError
 
-from agentic.executors.agents.ending import Ending, end_execution
+from agentic.executors.agents.ending import ExecutionEnd, record_execution_end
 from agentic.executors.agents.factory import route_of
 from agentic.executors.errors import BrokerUnavailableError
 from agentic.executors.workers.config import RUN_AGENT
@@ -63,11 +63,11 @@ class CeleryDispatcher:
                 self._send(connection, execution, agent)
             except BrokerUnavailableError as exc:
                 # The caller gets the error, too: a quiet log is enough.
-                ending = Ending(
+                ending = ExecutionEnd(
                     status=ExecutionStatus.FAILED, error=str(exc), cause=exc, log_level=logging.INFO
                 )
                 with database.writing() as session:
-                    log_end = end_execution(session, execution.project_id, execution.id, ending)
+                    log_end = record_execution_end(session, execution.project_id, execution.id, ending)
                 log_end()
                 raise
         return execution

@@ -28,7 +28,7 @@ MAX_WARNINGS = 100
 _LEFT_OUT = re.compile(r"\.\.\. and (\d+) more")
 
 
-class Outcome(TypedDict, total=False):
+class ExecutionFacts(TypedDict, total=False):
     """How the run of an execution ended.
 
     Attributes:
@@ -185,7 +185,11 @@ def _clean(text: str | None) -> str | None:
 
 
 def finish_execution(
-    session: Session, project_id: str, execution_id: str, status: ExecutionStatus, **outcome: Unpack[Outcome]
+    session: Session,
+    project_id: str,
+    execution_id: str,
+    status: ExecutionStatus,
+    **outcome: Unpack[ExecutionFacts],
 ) -> EndedExecution | None:
     """Record how the run of an execution ended, and return a summary.
 

@@ -14,14 +14,16 @@ from agentic.mappers.catalog.schedules import ACTIVE, note
 from agentic.mappers.tables.core import ExecutionModel, ExecutionStatus, Overlap, ScheduleModel
 
 
-class Held(StrEnum):
+class HoldReason(StrEnum):
     """Why a due time started no execution: it waits for the running one, or is skipped."""
 
     WAITING = "waiting"
     SKIPPED = "skipped"
 
 
-def fire_schedule(session: Session, schedule: ScheduleModel, due: datetime) -> ExecutionModel | Held | None:
+def fire_schedule(
+    session: Session, schedule: ScheduleModel, due: datetime
+) -> ExecutionModel | HoldReason | None:
     """Decide about one due time, and advance the schedule to it; both are stored or neither.
 
     If several processes try at once, exactly one succeeds: the schedule must be unchanged since it was read,
@@ -162,7 +164,7 @@ def _start(session: Session, schedule: ScheduleModel, due: datetime) -> Executio
     return execution
 
 
-def _wait(session: Session, schedule: ScheduleModel, due: datetime, busy_id: str) -> Held:
+def _wait(session: Session, schedule: ScheduleModel, due: datetime, busy_id: str) -> HoldReason:
     _set(session, schedule, waiting_due_at=due)
     note(
         session,
@@ -174,12 +176,12 @@ def _wait(session: Session, schedule: ScheduleModel, due: datetime, busy_id: str
         execution_id=busy_id,
         due_at=due.isoformat(),
     )
-    return Held.WAITING
+    return HoldReason.WAITING
 
 
 def _skip(
     session: Session, schedule: ScheduleModel, due: datetime, busy_id: str | None, overlap: Overlap
-) -> Held:
+) -> HoldReason:
     _set(session, schedule, skipped_count=ScheduleModel.skipped_count + 1)
     at_work = f"execution {busy_id} is still running" if busy_id else "an earlier due time"
     waits = " waits already" if busy_id is None else " and an earlier due time waits already"
@@ -194,7 +196,7 @@ def _skip(
         execution_id=busy_id,
         due_at=due.isoformat(),
     )
-    return Held.SKIPPED
+    return HoldReason.SKIPPED
 
 
 def _set(session: Session, schedule: ScheduleModel, **values: object) -> None:

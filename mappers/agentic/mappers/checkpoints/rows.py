@@ -29,7 +29,7 @@ from agentic.core.graph.model.result import RunStatus
 from agentic.core.types import RunId
 from agentic.mappers.checkpoints import statements
 from agentic.mappers.checkpoints.statements import CHECKPOINTS, METADATA
-from agentic.mappers.database.driver import HotCursor, HotStatement, Value, Values
+from agentic.mappers.database.driver import CompiledStatement, DriverCursor, Value, Values
 
 _NAMES = tuple(column.name for column in METADATA)
 
@@ -47,7 +47,7 @@ class Wanted:
     newest_only: bool
 
 
-def add_checkpoint(cursor: HotCursor, project_id: str, checkpoint: Checkpoint) -> bool:
+def add_checkpoint(cursor: DriverCursor, project_id: str, checkpoint: Checkpoint) -> bool:
     """Add a checkpoint; return False if it does not follow the newest one.
 
     Raises:
@@ -56,7 +56,7 @@ def add_checkpoint(cursor: HotCursor, project_id: str, checkpoint: Checkpoint) -
     return _add(cursor, project_id, checkpoint, statements.ADD_CHECKPOINT)
 
 
-def add_next_checkpoint(cursor: HotCursor, project_id: str, checkpoint: Checkpoint) -> None:
+def add_next_checkpoint(cursor: DriverCursor, project_id: str, checkpoint: Checkpoint) -> None:
     """Add a checkpoint at half the cost, if the caller knows that it follows the newest one.
 
     Raises:
@@ -65,7 +65,7 @@ def add_next_checkpoint(cursor: HotCursor, project_id: str, checkpoint: Checkpoi
     _add(cursor, project_id, checkpoint, statements.ADD_NEXT_CHECKPOINT)
 
 
-def _add(cursor: HotCursor, project_id: str, checkpoint: Checkpoint, statement: HotStatement) -> bool:
+def _add(cursor: DriverCursor, project_id: str, checkpoint: Checkpoint, statement: CompiledStatement) -> bool:
     metadata, changes = checkpoint.metadata, checkpoint.changes
     key: dict[str, Value] = {
         "project_id": project_id,
@@ -92,7 +92,7 @@ def _add(cursor: HotCursor, project_id: str, checkpoint: Checkpoint, statement: 
     return True
 
 
-def newest_revision(cursor: HotCursor, key: RunKey) -> int:
+def newest_revision(cursor: DriverCursor, key: RunKey) -> int:
     """Return the revision of a run's newest checkpoint, 0 without one."""
     return cursor.number(statements.NEWEST_REVISION, key)
 
@@ -150,7 +150,7 @@ def list_checkpoints(session: Session, project_id: str, wanted: Wanted) -> list[
     return [metadata_of(row) for row in rows]
 
 
-def remove_older(cursor: HotCursor, key: RunKey, count: int) -> int:
+def remove_older(cursor: DriverCursor, key: RunKey, count: int) -> int:
     """Remove all but the newest ``count`` and the parts only they used; return how many were removed."""
     oldest = cursor.number(statements.OLDEST_REVISION, key)
     first = newest_revision(cursor, key) - count + 1
@@ -164,7 +164,7 @@ def remove_older(cursor: HotCursor, key: RunKey, count: int) -> int:
     return removed_count
 
 
-def remove_run(cursor: HotCursor, key: RunKey) -> int:
+def remove_run(cursor: DriverCursor, key: RunKey) -> int:
     """Remove a run; return how many checkpoints it had."""
     cursor.number(statements.OLDEST_REVISION, key)
     removed_count = 0

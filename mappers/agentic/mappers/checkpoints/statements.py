@@ -33,7 +33,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-from agentic.mappers.database.driver import HotStatement
+from agentic.mappers.database.driver import CompiledStatement
 from agentic.mappers.tables.core import RunCheckpointModel, RunPartModel
 
 CHECKPOINTS = cast("Table", RunCheckpointModel.__table__)
@@ -182,25 +182,25 @@ def _remove_replaced() -> Delete:
 _newest = select(func.max(CHECKPOINTS.c.revision)).where(_of_run(CHECKPOINTS))
 
 PREPARE_JOINS = select(JoinByHash())
-PREPARE_HOT_JOINS = HotStatement(PREPARE_JOINS)
+PREPARE_HOT_JOINS = CompiledStatement(PREPARE_JOINS)
 
-NEWEST_REVISION = HotStatement(_newest)
+NEWEST_REVISION = CompiledStatement(_newest)
 
-OLDEST_REVISION = HotStatement(_end_of_run(CHECKPOINTS.c.revision).with_for_update(key_share=True))
+OLDEST_REVISION = CompiledStatement(_end_of_run(CHECKPOINTS.c.revision).with_for_update(key_share=True))
 """Removals lock it first: they run one by one, and saves never wait for them."""
 
-ADD_CHECKPOINT = HotStatement(_add_checkpoint())
+ADD_CHECKPOINT = CompiledStatement(_add_checkpoint())
 """Binds its columns by name; adds nothing unless ``revision`` is the next one."""
 
-ADD_NEXT_CHECKPOINT = HotStatement(insert(CHECKPOINTS))
+ADD_NEXT_CHECKPOINT = CompiledStatement(insert(CHECKPOINTS))
 """Binds its columns by name."""
 
-ADD_PART = HotStatement(insert(PARTS))
+ADD_PART = CompiledStatement(insert(PARTS))
 """Binds its columns by name."""
 
 AT_REVISION = _whole(REVISION)
 LATEST = _whole(_newest.scalar_subquery())
-READ_LATEST = HotStatement(LATEST)
+READ_LATEST = CompiledStatement(LATEST)
 
 LOCK_CHECKPOINT = (
     select(*METADATA)
@@ -214,20 +214,22 @@ COPY_CHECKPOINT = _copy_checkpoint()
 
 COPY_PARTS = _copy_parts()
 
-REMOVE_OLDER = HotStatement(delete(CHECKPOINTS).where(_of_run(CHECKPOINTS), CHECKPOINTS.c.revision < FIRST))
+REMOVE_OLDER = CompiledStatement(
+    delete(CHECKPOINTS).where(_of_run(CHECKPOINTS), CHECKPOINTS.c.revision < FIRST)
+)
 
-REMOVE_REPLACED = HotStatement(_remove_replaced())
+REMOVE_REPLACED = CompiledStatement(_remove_replaced())
 """Parts hidden from all checkpoints from ``first`` on by a later row at or below ``first``.
 
 At or below ``oldest`` each part has only one row already, so only parts that changed later are checked.
 """
 
-REMOVE_GONE = HotStatement(
+REMOVE_GONE = CompiledStatement(
     delete(PARTS).where(
         _of_run(PARTS), PARTS.c.revision >= OLDEST, PARTS.c.revision <= FIRST, PARTS.c.text.is_(None)
     )
 )
 """Marks of removed parts. Remove the hidden parts first: they would reappear otherwise."""
 
-REMOVE_RUN = HotStatement(delete(CHECKPOINTS).where(_of_run(CHECKPOINTS)))
-REMOVE_PARTS = HotStatement(delete(PARTS).where(_of_run(PARTS)))
+REMOVE_RUN = CompiledStatement(delete(CHECKPOINTS).where(_of_run(CHECKPOINTS)))
+REMOVE_PARTS = CompiledStatement(delete(PARTS).where(_of_run(PARTS)))

@@ -22,7 +22,7 @@ from agentic.mappers.checkpoints import rows
 from agentic.mappers.checkpoints.rows import RunKey, Wanted
 from agentic.mappers.database.database import Database, hot_transaction
 from agentic.mappers.database.engine import reason_of
-from agentic.mappers.database.thread import Lane
+from agentic.mappers.database.thread import CallThread
 from agentic.mappers.errors import DatabaseUnavailableError, DuplicateProjectError
 
 P = ParamSpec("P")
@@ -46,7 +46,7 @@ class SqlCheckpointStore:
         """
         self._database = database
         self._project_id = project_id
-        self._lane = Lane("agentic-checkpoints")
+        self._lane = CallThread("agentic-checkpoints")
 
     @classmethod
     def open(cls, url: str, *, project: str = "default") -> Self:

@@ -40,7 +40,7 @@ from agentic.mappers.crawl.statements import (
     TAKE_TURN,
 )
 from agentic.mappers.database.database import Database, hot_transaction
-from agentic.mappers.database.driver import HotCursor, Value, hot_cursor
+from agentic.mappers.database.driver import DriverCursor, Value, driver_cursor
 from agentic.mappers.tables.core import FrontierState
 
 RowSink = Callable[[Session, Sequence[CrawledPage]], SaveCounts]
@@ -140,7 +140,7 @@ class SqlCrawlStore:
         self, slice_id: SliceId, batch: CrawlBatch, limit: int, without: Collection[str]
     ) -> Exchange:
         with self._database.joined(starts_hot=True) as session:
-            with hot_cursor(session) as cursor:
+            with driver_cursor(session) as cursor:
                 if batch.done or batch.failed or batch.links:  # claims alone never wait
                     self._take_turn(cursor)
                 fresh, given_up, failed = self._mark(cursor, batch)
@@ -158,7 +158,7 @@ class SqlCrawlStore:
                 items=sum(map(count_items, fresh)),
                 saved=saved,
             )
-            with hot_cursor(session) as cursor:
+            with driver_cursor(session) as cursor:
                 counts = self._count(cursor, change)
         self._remember(batch.links)
         return Exchange(saved=saved, entries=entries, counts=counts)
@@ -168,7 +168,9 @@ class SqlCrawlStore:
             rows = [{**self._mine, "page_key": e.url_key, "own_holder": str(slice_id)} for e in entries]
             cursor.run_each(GIVE_BACK, rows)
 
-    def _mark(self, cursor: HotCursor, batch: CrawlBatch) -> tuple[list[CrawledPage], list[FailedPage], int]:
+    def _mark(
+        self, cursor: DriverCursor, batch: CrawlBatch
+    ) -> tuple[list[CrawledPage], list[FailedPage], int]:
         """Mark pages; return the newly done pages, the newly failed pages, and how many more failed."""
         keys = [page.url_key for page in batch.done] + [page.url_key for page in batch.failed]
         if not keys:
@@ -199,7 +201,7 @@ class SqlCrawlStore:
             "new_tries": _tries(page.attempts),
         }
 
-    def _add(self, cursor: HotCursor, links: Sequence[FrontierLink]) -> int:
+    def _add(self, cursor: DriverCursor, links: Sequence[FrontierLink]) -> int:
         unseen = {link.url_key: link for link in links if link.url_key not in self._known}
         rows = [
             {
@@ -218,7 +220,7 @@ class SqlCrawlStore:
             self._known.clear()
         self._known.update(link.url_key for link in links)
 
-    def _count(self, cursor: HotCursor, change: FrontierCounts) -> FrontierCounts:
+    def _count(self, cursor: DriverCursor, change: FrontierCounts) -> FrontierCounts:
         if not (change.total or change.done or change.failed):
             return _counts(cursor.rows(COUNTS, self._mine))
         saved = change.saved
@@ -237,7 +239,7 @@ class SqlCrawlStore:
         return _counts(cursor.rows(COUNT, added))
 
     def _claim(
-        self, cursor: HotCursor, slice_id: SliceId, limit: int, without: Collection[str]
+        self, cursor: DriverCursor, slice_id: SliceId, limit: int, without: Collection[str]
     ) -> list[FrontierEntry]:
         if limit <= 0:
             return []
@@ -251,7 +253,7 @@ class SqlCrawlStore:
             for _, url, url_key, depth, attempts in sorted(rows)
         ]
 
-    def _take_turn(self, cursor: HotCursor) -> None:
+    def _take_turn(self, cursor: DriverCursor) -> None:
         if cursor.is_postgresql:
             name = f"{self._project_id}/{self._run}".encode()
             crawl = int.from_bytes(sha256(name).digest()[:8], signed=True)

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
-from agentic.mappers.database.driver import HotStatement
+from agentic.mappers.database.driver import CompiledStatement
 from agentic.mappers.database.expressions import IndexOf, OneOf
 from agentic.mappers.tables.core import CrawlModel, FrontierModel, FrontierState
 
@@ -45,7 +45,7 @@ def _page() -> tuple[ColumnElement[bool], ...]:
 
 _HOLDER = _text("own_holder")
 
-ADD = HotStatement(
+ADD = CompiledStatement(
     insert(FRONTIER)
     .values(
         project_id=_text("project_id"),
@@ -61,14 +61,14 @@ ADD = HotStatement(
 )
 """Adds a page that is not known yet."""
 
-STATES = HotStatement(
+STATES = CompiledStatement(
     select(FRONTIER.c.url_key, FRONTIER.c.state).where(
         *_mine(FRONTIER), FRONTIER.c.url_key.bool_op("IN")(OneOf(_text("keys")))
     )
 )
 """Reads the states of pages."""
 
-MARK_DONE = HotStatement(
+MARK_DONE = CompiledStatement(
     update(FRONTIER)
     .where(*_page())
     .values(
@@ -81,7 +81,7 @@ MARK_DONE = HotStatement(
     )
 )
 
-MARK_FAILED = HotStatement(
+MARK_FAILED = CompiledStatement(
     update(FRONTIER)
     .where(*_page())
     .values(
@@ -95,7 +95,7 @@ MARK_FAILED = HotStatement(
 )
 
 
-def _claim(*which: ColumnElement[bool]) -> HotStatement:
+def _claim(*which: ColumnElement[bool]) -> CompiledStatement:
     # A CTE, because PostgreSQL may run a plain subquery with a limit more than once.
     oldest = (
         select(FRONTIER.c.id)
@@ -105,7 +105,7 @@ def _claim(*which: ColumnElement[bool]) -> HotStatement:
         .with_for_update(skip_locked=True)
         .cte("oldest")
     )
-    return HotStatement(
+    return CompiledStatement(
         update(FRONTIER)
         .where(FRONTIER.c.id.in_(select(oldest.c.id)))
         .values(
@@ -126,13 +126,13 @@ _SITE = func.substr(FRONTIER.c.url, 1, IndexOf(func.substr(FRONTIER.c.url, 9), "
 CLAIM_ELSEWHERE = _claim(not_(_SITE.bool_op("IN")(OneOf(_text("sites")))))
 """The same, without the named sites."""
 
-GIVE_BACK = HotStatement(
+GIVE_BACK = CompiledStatement(
     update(FRONTIER)
     .where(*_page(), FRONTIER.c.state == FrontierState.TAKEN.value, FRONTIER.c.holder == _HOLDER)
     .values(holder=null(), state=FrontierState.NEW.value, attempts=FRONTIER.c.attempts - 1)
 )
 
-FREE = HotStatement(
+FREE = CompiledStatement(
     update(FRONTIER)
     .where(
         *_mine(FRONTIER),
@@ -164,7 +164,7 @@ _COUNTED = insert(CRAWLS).values(
 
 _COUNT_COLUMNS = [CRAWLS.c[name] for name in COUNT_NAMES]
 
-COUNT = HotStatement(
+COUNT = CompiledStatement(
     _COUNTED.on_conflict_do_update(
         index_elements=["project_id", "run"],
         set_={name: CRAWLS.c[name] + _COUNTED.excluded[name] for name in COUNT_NAMES},
@@ -172,7 +172,7 @@ COUNT = HotStatement(
 )
 """Adds to the counts of a crawl, and returns the new counts."""
 
-COUNTS = HotStatement(select(*_COUNT_COLUMNS).where(*_mine(CRAWLS)))
+COUNTS = CompiledStatement(select(*_COUNT_COLUMNS).where(*_mine(CRAWLS)))
 
-TAKE_TURN = HotStatement(select(func.pg_advisory_xact_lock(bindparam("crawl", type_=BigInteger))))
+TAKE_TURN = CompiledStatement(select(func.pg_advisory_xact_lock(bindparam("crawl", type_=BigInteger))))
 """On PostgreSQL, waits for others that write to this crawl: their links, in another order, could deadlock."""

@@ -16,7 +16,7 @@ from agentic.core.errors import StoreUnavailableError, name_of
 from agentic.core.logging import get_logger
 from agentic.core.settings import Settings, safe_url
 from agentic.mappers.database.away import went_away
-from agentic.mappers.database.driver import HotCursor
+from agentic.mappers.database.driver import DriverCursor
 from agentic.mappers.database.engine import (
     BeginMode,
     Synchronous,
@@ -119,7 +119,7 @@ class Database:
         foreign code, so that it cannot undo your own part.
 
         Args:
-            starts_hot: Whether hot statements begin its parts, which should then create the savepoints: see
+            starts_hot: Whether compiled statements begin its parts and should create the savepoints: see
                 :class:`~agentic.mappers.database.savepoints.JoinedSession` and its limits.
 
         Raises:
@@ -170,7 +170,7 @@ def _told(session: SessionT) -> Iterator[SessionT]:
 
 
 @contextmanager
-def hot_transaction(database: Database) -> Iterator[HotCursor]:
+def hot_transaction(database: Database) -> Iterator[DriverCursor]:
     """Open a transaction that is committed at the end, or rolled back if the block raises.
 
     Without session, events and result objects it costs 40 us instead of 220 for :meth:`Database.writing`;
@@ -191,7 +191,7 @@ def hot_transaction(database: Database) -> Iterator[HotCursor]:
                 cursor = connection.cursor()
                 if dialect.name == "sqlite":
                     cursor.execute("BEGIN IMMEDIATE")
-                yield HotCursor(dialect, cursor)
+                yield DriverCursor(dialect, cursor)
                 connection.commit()
             finally:
                 if getattr(connection.driver_connection, "closed", False):

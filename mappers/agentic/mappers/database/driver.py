@@ -1,4 +1,4 @@
-"""Hot statements: compiled once from SQLAlchemy Core, run on the driver's own connection."""
+"""Compiled statements: compiled once from SQLAlchemy Core, run on the driver's own connection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Converter = Callable[[Any], Any]
 Row = tuple[Any, ...]
 
 
-class HotStatement:
+class CompiledStatement:
     """A statement that runs at every step.
 
     The driver binds the values unchanged, by the names of the bind parameters: convert values that SQLAlchemy
@@ -31,9 +31,9 @@ class HotStatement:
 
     def __init__(self, statement: UpdateBase | SelectBase) -> None:
         self._statement = statement
-        self._compiled: dict[str, CompiledStatement] = {}
+        self._compiled: dict[str, DriverStatement] = {}
 
-    def compiled(self, dialect: Dialect) -> CompiledStatement:
+    def compiled(self, dialect: Dialect) -> DriverStatement:
         """Return the statement in the form that the driver of ``dialect`` accepts."""
         found = self._compiled.get(dialect.name)
         return found or self._compiled.setdefault(dialect.name, _compile(self._statement, dialect))
@@ -62,8 +62,8 @@ def readers(
     return {name: converter for name, converter in found.items() if converter is not None}
 
 
-class HotCursor:
-    """Runs hot statements in one transaction; ``dialect`` is of the database."""
+class DriverCursor:
+    """Runs compiled statements in one transaction; ``dialect`` is of the database."""
 
     def __init__(self, dialect: Dialect, cursor: DBAPICursor) -> None:
         self.dialect = dialect
@@ -78,19 +78,19 @@ class HotCursor:
         """Run a statement about the transaction itself."""
         self._cursor.execute(statement)
 
-    def run(self, statement: HotStatement, values: Values) -> int:
+    def run(self, statement: CompiledStatement, values: Values) -> int:
         """Run once; return the number of affected rows."""
         text, arranged = statement.compiled(self.dialect)
         self._cursor.execute(text, arranged(values))
         return self._cursor.rowcount
 
-    def number(self, statement: HotStatement, values: Values) -> int:
+    def number(self, statement: CompiledStatement, values: Values) -> int:
         """Run a query for one number; return 0 without a row."""
         self.run(statement, values)
         (found,) = self._cursor.fetchone() or (None,)
         return found or 0
 
-    def rows(self, statement: HotStatement, values: Values) -> Sequence[Row]:
+    def rows(self, statement: CompiledStatement, values: Values) -> Sequence[Row]:
         """Run once; return its rows."""
         self.run(statement, values)
         return self._cursor.fetchall()
@@ -100,7 +100,7 @@ class HotCursor:
         """The driver's names of the column types of the last query."""
         return [column[1] for column in self._cursor.description or ()]
 
-    def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> int:
+    def run_each(self, statement: CompiledStatement, rows: Sequence[Values]) -> int:
         """Run once for each row; return the number of affected rows."""
         text, arranged = statement.compiled(self.dialect)
         self._cursor.executemany(text, [arranged(values) for values in rows])
@@ -108,8 +108,8 @@ class HotCursor:
 
 
 @contextmanager
-def hot_cursor(session: Session) -> Iterator[HotCursor]:
-    """Open a cursor for hot statements in the transaction of ``session``, outside of its savepoints.
+def driver_cursor(session: Session) -> Iterator[DriverCursor]:
+    """Open a cursor for compiled statements in the transaction of ``session``, outside of its savepoints.
 
     Raises:
         DBAPIError: The database refuses; a subclass of SQLAlchemy's.
@@ -119,8 +119,8 @@ def hot_cursor(session: Session) -> Iterator[HotCursor]:
 
 
 @contextmanager
-def cursor_of(connection: Connection) -> Iterator[HotCursor]:
-    """Open a cursor for hot statements on a connection, in its current transaction.
+def cursor_of(connection: Connection) -> Iterator[DriverCursor]:
+    """Open a cursor for compiled statements on a connection, in its current transaction.
 
     Raises:
         DBAPIError: The database refuses; a subclass of SQLAlchemy's.
@@ -129,7 +129,7 @@ def cursor_of(connection: Connection) -> Iterator[HotCursor]:
     driver_error = dialect.loaded_dbapi.Error
     try:
         with closing(connection.connection.cursor()) as cursor:
-            yield HotCursor(dialect, cursor)
+            yield DriverCursor(dialect, cursor)
     except driver_error as exc:
         hide_detail(exc)
         is_lost = _is_lost(connection, exc)
@@ -146,17 +146,17 @@ def _is_lost(connection: Connection, error: Exception) -> bool:
     return driven is not None and connection.dialect.is_disconnect(driver_error, driven, None)
 
 
-class CompiledStatement(NamedTuple):
+class DriverStatement(NamedTuple):
     """A statement in the form that a driver accepts."""
 
     text: str
     arranged: Callable[[Values], Any]  # a tuple or a dict, as the driver needs it
 
 
-def _compile(statement: ClauseElement, dialect: Dialect) -> CompiledStatement:
+def _compile(statement: ClauseElement, dialect: Dialect) -> DriverStatement:
     compiled = cast("SQLCompiler", statement.compile(dialect=dialect))
     constants = {name: value for name, value in compiled.params.items() if value is not None}
-    return CompiledStatement(str(compiled), _arranging(compiled.positiontup, constants))
+    return DriverStatement(str(compiled), _arranging(compiled.positiontup, constants))
 
 
 def _arranging(order: Sequence[str] | None, constants: Values) -> Callable[[Values], Any]:

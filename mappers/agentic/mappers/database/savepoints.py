@@ -1,4 +1,4 @@
-"""Parts of a transaction that a session, or hot statements, can undo separately."""
+"""Parts of a transaction that a session, or compiled statements, can undo separately."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from agentic.mappers.database.driver import HotCursor, cursor_of
+from agentic.mappers.database.driver import DriverCursor, cursor_of
 
 _UNDO = ("ROLLBACK TO SAVEPOINT agentic_part", "RELEASE SAVEPOINT agentic_part")
 
@@ -17,8 +17,8 @@ _UNDO = ("ROLLBACK TO SAVEPOINT agentic_part", "RELEASE SAVEPOINT agentic_part")
 class JoinedSession(Session):
     """A session inside an outer transaction: it commits and rolls back parts of it.
 
-    SQLAlchemy creates a savepoint per part, which takes 100 us. If a part begins with hot statements, they
-    create its savepoint in a tenth of the time; the rest of the part lies inside. Only the session's own
+    SQLAlchemy creates a savepoint per part, which takes 100 us. If a part begins with compiled statements,
+    they create its savepoint in a tenth of the time; the rest of the part lies inside. Only the session's own
     methods end it: its ``SessionTransaction`` knows only savepoints of SQLAlchemy.
 
     Args:
@@ -60,7 +60,7 @@ class JoinedSession(Session):
         self._undo_what_is_left()
 
     @contextmanager
-    def hot_part(self) -> Iterator[HotCursor]:
+    def hot_part(self) -> Iterator[DriverCursor]:
         """Open a cursor within the current part."""
         if super().in_transaction():
             with cursor_of(self.connection()) as cursor:
@@ -88,7 +88,7 @@ class JoinedSession(Session):
 
 
 @contextmanager
-def hot_savepoint(session: Session) -> Iterator[HotCursor]:
+def hot_savepoint(session: Session) -> Iterator[DriverCursor]:
     """Open a cursor in its own part of the session's work: undone separately if the block raises.
 
     Raises:

@@ -17,13 +17,13 @@ R = TypeVar("R")
 Job: TypeAlias = Callable[[], None]
 
 
-class Lane:
+class CallThread:
     """Calls functions in its own thread, in the order of the requests.
 
     A round trip costs 60 us instead of 160 for ``asyncio.to_thread``, and writers to one SQLite database wait
     here instead of in its busy handler, which sleeps for milliseconds.
 
-    The thread starts with the first call in each process, and ends with the lane.
+    The thread starts with the first call in each process, and ends with this object.
     """
 
     def __init__(self, name: str) -> None:
@@ -51,7 +51,7 @@ class Lane:
 def _serve(queue: SimpleQueue[Job | None]) -> None:
     while (job := queue.get()) is not None:
         job()
-        del job  # it references the lane's owner, which otherwise could not end while the thread waits
+        del job  # it references the owner, which otherwise could not end while the thread waits
     queue.put(None)
 
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from agentic.core.ledger import ActivationStatus
-from agentic.mappers.database.driver import HotStatement
+from agentic.mappers.database.driver import CompiledStatement
 from agentic.mappers.ledger.sql import (
     ACTIVATIONS,
     EFFECTS,
@@ -90,7 +90,7 @@ def _becomes_pending(not_before: ColumnElement[float] = NOW) -> Update:
     return _becomes(ActivationStatus.PENDING, not_before=not_before, waits_for=null(), dispatched_at=null())
 
 
-def _settled(change: Update, *, says_something: bool = True) -> HotStatement:
+def _settled(change: Update, *, says_something: bool = True) -> CompiledStatement:
     """Return a statement for the holder of the lease; it changes nothing if the lease is not valid.
 
     Args:
@@ -108,7 +108,7 @@ def _settled(change: Update, *, says_something: bool = True) -> HotStatement:
     silent = {"result": null(), "note": null()}
     crashes = ACTIVATIONS.c.crashes + bindparam("crash", type_=Integer)
     taken = change.where(*_IS_HELD_BY_LEASE).values(crashes=crashes)
-    return HotStatement(taken.values(said if says_something else silent))
+    return CompiledStatement(taken.values(said if says_something else silent))
 
 
 def _next_blocked() -> ColumnElement[int]:
@@ -124,12 +124,12 @@ def _next_blocked() -> ColumnElement[int]:
 
 _READ = select(*ACTIVATION_COLUMNS).where(of_activation(ACTIVATIONS))
 
-READ_ACTIVATION = HotStatement(_READ)
+READ_ACTIVATION = CompiledStatement(_READ)
 
-LOCK_ACTIVATION = HotStatement(_READ.with_for_update())
+LOCK_ACTIVATION = CompiledStatement(_READ.with_for_update())
 """Like ``READ_ACTIVATION``, but locks the row until the transaction ends."""
 
-CLAIM = HotStatement(
+CLAIM = CompiledStatement(
     update(ACTIVATIONS)
     .where(of_activation(ACTIVATIONS), _has(ActivationStatus.PENDING), ACTIVATIONS.c.not_before <= NOW)
     .values(
@@ -175,19 +175,19 @@ PARK = _settled(
 )
 """States of a settled activation: closed, pending, or waiting."""
 
-RELEASE_BLOCKED = HotStatement(
+RELEASE_BLOCKED = CompiledStatement(
     _becomes_pending().where(of_executor(ACTIVATIONS), ACTIVATIONS.c.shard == _next_blocked())
 )
-SKIP_BLOCKED = HotStatement(
+SKIP_BLOCKED = CompiledStatement(
     _becomes(ActivationStatus.SKIPPED, finished_at=NOW).where(
         of_executor(ACTIVATIONS), _has(ActivationStatus.BLOCKED)
     )
 )
-SKIP_OPEN = HotStatement(
+SKIP_OPEN = CompiledStatement(
     _becomes(ActivationStatus.SKIPPED, finished_at=NOW).where(of_superstep(ACTIVATIONS), IS_OPEN)
 )
-RETRY = HotStatement(_becomes_pending().where(of_activation(ACTIVATIONS), _has(ActivationStatus.REVIEW)))
-WAKE = HotStatement(
+RETRY = CompiledStatement(_becomes_pending().where(of_activation(ACTIVATIONS), _has(ActivationStatus.REVIEW)))
+WAKE = CompiledStatement(
     _becomes_pending().where(
         of_activation(ACTIVATIONS),
         _has(ActivationStatus.WAITING),
@@ -195,8 +195,8 @@ WAKE = HotStatement(
     )
 )
 
-HOLD_RUN = HotStatement(update(ACTIVATIONS).where(of_run(ACTIVATIONS), IS_OPEN).values(is_held=HELD))
-OFFER_RUN = HotStatement(
+HOLD_RUN = CompiledStatement(update(ACTIVATIONS).where(of_run(ACTIVATIONS), IS_OPEN).values(is_held=HELD))
+OFFER_RUN = CompiledStatement(
     update(ACTIVATIONS)
     .where(of_run(ACTIVATIONS), IS_OPEN)
     .values(
@@ -208,12 +208,12 @@ OFFER_RUN = HotStatement(
 )
 """Claims ignore held activations; when offered again, they must be dispatched again."""
 
-COUNT_RUNNING = HotStatement(
+COUNT_RUNNING = CompiledStatement(
     select(func.count())
     .select_from(ACTIVATIONS)
     .where(of_superstep(ACTIVATIONS), IS_OPEN, _has(ActivationStatus.RUNNING))
 )
-COUNT_RUNNING_OF_PROJECT = HotStatement(
+COUNT_RUNNING_OF_PROJECT = CompiledStatement(
     select(func.count())
     .select_from(ACTIVATIONS)
     .where(of_project(ACTIVATIONS), _has(ActivationStatus.RUNNING))
@@ -222,11 +222,11 @@ COUNT_RUNNING_OF_PROJECT = HotStatement(
 _HAS_OPEN = exists().where(of_superstep(ACTIVATIONS), IS_OPEN)
 _HAS_BLOCKED = exists().where(of_executor(ACTIVATIONS), _has(ActivationStatus.BLOCKED))
 
-HAS_OPEN = HotStatement(select(_HAS_OPEN))
-WHAT_IS_LEFT = HotStatement(select(_HAS_OPEN, _HAS_BLOCKED))
+HAS_OPEN = CompiledStatement(select(_HAS_OPEN))
+WHAT_IS_LEFT = CompiledStatement(select(_HAS_OPEN, _HAS_BLOCKED))
 """Whether the superstep still waits for an activation, and whether the executor has a queued one."""
 
-OUTCOMES = HotStatement(
+OUTCOMES = CompiledStatement(
     select(
         ACTIVATIONS.c.executor_id,
         ACTIVATIONS.c.shard,
@@ -238,12 +238,12 @@ OUTCOMES = HotStatement(
     .order_by(ACTIVATIONS.c.position)
 )
 
-FENCES = HotStatement(
+FENCES = CompiledStatement(
     select(ACTIVATIONS.c.executor_id, ACTIVATIONS.c.shard, ACTIVATIONS.c.fence).where(
         of_superstep(ACTIVATIONS)
     )
 )
-REMOVE_ACTIVATION = HotStatement(delete(ACTIVATIONS).where(of_activation(ACTIVATIONS)))
+REMOVE_ACTIVATION = CompiledStatement(delete(ACTIVATIONS).where(of_activation(ACTIVATIONS)))
 """Activations to recreate."""
 
 _NEW = {
@@ -254,18 +254,18 @@ _NEW = {
     "lease_until": _LEASE_UNTIL,
     "started_at": case((bindparam("worker", type_=ACTIVATIONS.c.worker.type).is_not(None), NOW)),
 }
-ADD_ACTIVATION = HotStatement(insert(ACTIVATIONS).values(_NEW))
+ADD_ACTIVATION = CompiledStatement(insert(ACTIVATIONS).values(_NEW))
 """Binds its other columns by name. An activation that is claimed already has ``worker`` and ``lease_s``."""
 
-ADD_FINISHED = HotStatement(
+ADD_FINISHED = CompiledStatement(
     insert(ACTIVATIONS).values({**_NEW, "result": bound(ACTIVATIONS)["result"], "finished_at": NOW})
 )
 """With a ``result``."""
 
-SET_LEASE = HotStatement(
+SET_LEASE = CompiledStatement(
     update(ACTIVATIONS).where(*_IS_HELD_BY_LEASE).values(lease_until=bindparam("lease_until", type_=Float))
 )
-LEASES_UNTIL = HotStatement(
+LEASES_UNTIL = CompiledStatement(
     select(
         ACTIVATIONS.c.run_id,
         ACTIVATIONS.c.superstep,
@@ -282,20 +282,22 @@ LEASES_UNTIL = HotStatement(
     )
 )
 
-DISPATCHED = HotStatement(update(ACTIVATIONS).where(of_activation(ACTIVATIONS)).values(dispatched_at=NOW))
-UNDISPATCHED = HotStatement(
+DISPATCHED = CompiledStatement(
+    update(ACTIVATIONS).where(of_activation(ACTIVATIONS)).values(dispatched_at=NOW)
+)
+UNDISPATCHED = CompiledStatement(
     update(ACTIVATIONS).where(of_activation(ACTIVATIONS)).values(dispatched_at=null())
 )
 
-HAS_LEASE = HotStatement(select(exists().where(*_IS_HELD_BY_LEASE)))
+HAS_LEASE = CompiledStatement(select(exists().where(*_IS_HELD_BY_LEASE)))
 
 _OF_ORIGIN = (
     EFFECTS.c.project_id == bindparam("project_id"),
     EFFECTS.c.run_id == bindparam("run_id"),
     EFFECTS.c.origin == bindparam("origin"),
 )
-EFFECTS_OF = HotStatement(select(EFFECTS.c.key, EFFECTS.c.text).where(*_OF_ORIGIN))
-ADD_EFFECT = HotStatement(
+EFFECTS_OF = CompiledStatement(select(EFFECTS.c.key, EFFECTS.c.text).where(*_OF_ORIGIN))
+ADD_EFFECT = CompiledStatement(
     insert(EFFECTS).from_select(
         EFFECTS.c.keys(),
         select(*bound(EFFECTS).values()).where(

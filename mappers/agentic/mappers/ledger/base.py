@@ -37,12 +37,12 @@ class UsesCursor:
         self._added: dict[ActivationId, NewRow] = {}
 
     @contextmanager
-    def part(self) -> Iterator[None]:
+    def savepoint(self) -> Iterator[None]:
         """Begin a part: if the block raises, its writes are undone, and no earlier ones."""
         self._write_added()
         idle = set(self._idle)
         try:
-            with self._cursor.part():
+            with self._cursor.savepoint():
                 yield
                 self._write_added()
         except BaseException:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, PoolProxiedConnection
 from sqlalchemy.exc import OperationalError, SQLAlchemyError, StatementError
 
 from agentic.core.ledger import LedgerConflictError, LedgerError, LedgerUnavailableError
-from agentic.mappers.database.driver import CompiledStatement, HotCursor, HotStatement, Values
+from agentic.mappers.database.driver import CompiledStatement, DriverCursor, DriverStatement, Values
 from agentic.mappers.database.engine import BEGIN_OPTION, reason_of
 from agentic.mappers.database.postgresql import hide_detail
 
@@ -24,7 +24,7 @@ _TAKEN = "23505"
 """SQLSTATE for a key that another transaction took at the same time."""
 
 
-class LedgerCursor(HotCursor):
+class LedgerCursor(DriverCursor):
     """Runs the statements of one transaction at a time, and translates errors into ledger errors.
 
     After an error, no statement runs until the failed part is undone, because the database may already have
@@ -45,7 +45,7 @@ class LedgerCursor(HotCursor):
         self._tell = tell
         self._errors = (engine.dialect.loaded_dbapi.Error, UnicodeError)
         self._session_connection: Connection | None = None
-        self._compiled: dict[HotStatement, CompiledStatement] = {}
+        self._compiled: dict[CompiledStatement, DriverStatement] = {}
         self._is_lost = False
         self._is_sqlite = engine.dialect.name == "sqlite"
         self.is_committed = True
@@ -76,7 +76,7 @@ class LedgerCursor(HotCursor):
             self._connection.invalidate()  # returning it would roll back, and that fails
         self._connection.close()
 
-    def run(self, statement: HotStatement, values: Values) -> int:
+    def run(self, statement: CompiledStatement, values: Values) -> int:
         """Run once; return the number of affected rows."""
         if self._is_lost:
             raise self._lost()
@@ -87,7 +87,7 @@ class LedgerCursor(HotCursor):
             raise self._failed(exc) from exc
         return self._cursor.rowcount
 
-    def rows(self, statement: HotStatement, values: Values) -> Sequence[Row]:
+    def rows(self, statement: CompiledStatement, values: Values) -> Sequence[Row]:
         """Run once; return its rows."""
         if self._is_lost:
             raise self._lost()
@@ -98,16 +98,16 @@ class LedgerCursor(HotCursor):
         except self._errors as exc:
             raise self._failed(exc) from exc
 
-    def row(self, statement: HotStatement, values: Values) -> Row | None:
+    def row(self, statement: CompiledStatement, values: Values) -> Row | None:
         """Run once; return its row, or None."""
         found = self.rows(statement, values)
         return found[0] if found else None
 
-    def number(self, statement: HotStatement, values: Values) -> int:
+    def number(self, statement: CompiledStatement, values: Values) -> int:
         """Run a query for one number; return 0 without a row."""
         return (self.row(statement, values) or (0,))[0] or 0
 
-    def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> int:
+    def run_each(self, statement: CompiledStatement, rows: Sequence[Values]) -> int:
         """Run once for each row; return the number of affected rows."""
         if self._is_lost:
             raise self._lost()
@@ -119,7 +119,7 @@ class LedgerCursor(HotCursor):
         return self._cursor.rowcount
 
     @contextmanager
-    def part(self) -> Iterator[None]:
+    def savepoint(self) -> Iterator[None]:
         """If the block raises, undo its changes and no others."""
         self._control("SAVEPOINT agentic_part")
         try:
@@ -181,7 +181,7 @@ class LedgerCursor(HotCursor):
         else:
             self._is_lost = False
 
-    def _compile(self, statement: HotStatement) -> CompiledStatement:
+    def _compile(self, statement: CompiledStatement) -> DriverStatement:
         self._compiled[statement] = compiled = statement.compiled(self.dialect)
         return compiled
 

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import ActivationStatus
-from agentic.mappers.database.driver import HotStatement
+from agentic.mappers.database.driver import CompiledStatement
 from agentic.mappers.ledger.activation_statements import ACTIVATION_COLUMNS, DELAYED, IS_OPEN, OFFERED
 from agentic.mappers.ledger.sql import ACTIVATIONS, NOW, PROJECTS, RUNS, of_project, of_run, word
 
@@ -104,7 +104,7 @@ def _has_room() -> ColumnElement[bool]:
 
 
 @lru_cache(maxsize=64)
-def claimable(queue_count: int, *, is_of_run: bool, with_late: bool = False) -> HotStatement:
+def claimable(queue_count: int, *, is_of_run: bool, with_late: bool = False) -> CompiledStatement:
     """Return a query for claimable activations of several queues: ``queue_0``, ``queue_1``, ...
 
     It reads the best of each queue in index order, then sorts the best of all queues.
@@ -119,11 +119,11 @@ def claimable(queue_count: int, *, is_of_run: bool, with_late: bool = False) -> 
     if with_late:
         asked = [one.add_columns(_HAS_LATE) for one in asked]
     if len(asked) == 1:
-        return HotStatement(asked[0])
+        return CompiledStatement(asked[0])
     together = union_all(*(select(one.subquery(f"of_{number}")) for number, one in enumerate(asked)))
     found = together.subquery("found")
     best = found.c.priority.desc(), found.c.began_at, found.c.run_id, found.c.position
-    return HotStatement(select(found).order_by(*best).limit(_LIMIT))
+    return CompiledStatement(select(found).order_by(*best).limit(_LIMIT))
 
 
 def _claimable(queue: str, has_room: ColumnElement[bool], *, is_of_run: bool) -> Select[*tuple[object, ...]]:
@@ -140,7 +140,7 @@ def _claimable(queue: str, has_room: ColumnElement[bool], *, is_of_run: bool) ->
 _KEY = tuple(ACTIVATIONS.primary_key.columns)
 _NAME = (ACTIVATIONS.c.run_id, ACTIVATIONS.c.superstep, ACTIVATIONS.c.executor_id, ACTIVATIONS.c.shard)
 
-FIRST_IN_LINE = HotStatement(
+FIRST_IN_LINE = CompiledStatement(
     select(*_NAME, _HAS_LATE)
     .where(
         of_project(ACTIVATIONS),
@@ -153,7 +153,7 @@ FIRST_IN_LINE = HotStatement(
 )
 """The first of a queue, and whether there is one that was not due when it was returned."""
 
-OFFER_LATE = HotStatement(
+OFFER_LATE = CompiledStatement(
     update(ACTIVATIONS)
     .where(
         tuple_(*_KEY).in_(
@@ -170,19 +170,19 @@ OFFER_LATE = HotStatement(
 
 _UNTOLD_FIRST = (ACTIVATIONS.c.dispatched_at, *_BEST_FIRST)
 
-UNTOLD = HotStatement(
+UNTOLD = CompiledStatement(
     _dispatchable(_IS_OFFERED, ACTIVATIONS.c.dispatched_at.is_(None)).order_by(*_UNTOLD_FIRST).limit(_LIMIT)
 )
 """Undispatched activations, the best first."""
 
-TOLD_LONG_AGO = HotStatement(
+TOLD_LONG_AGO = CompiledStatement(
     _dispatchable(_IS_OFFERED, ACTIVATIONS.c.dispatched_at <= NOW - bindparam("older_than_s", type_=Float))
     .order_by(*_UNTOLD_FIRST)
     .limit(_LIMIT)
 )
 """Activations dispatched too long ago, the longest waiting first."""
 
-EXPIRED = HotStatement(
+EXPIRED = CompiledStatement(
     select(*ACTIVATION_COLUMNS)
     .where(
         of_project(ACTIVATIONS),

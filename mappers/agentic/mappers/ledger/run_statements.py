@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import ActivationStatus
-from agentic.mappers.database.driver import HotStatement
+from agentic.mappers.database.driver import CompiledStatement
 from agentic.mappers.ledger.sql import ACTIVATIONS, NOW, PROJECTS, RUNS, bound, of_project, of_run, word
 
 RUN_COLUMNS = (
@@ -86,8 +86,8 @@ def _values_of_step(*, goes_on: bool = False) -> dict[str, object]:
     }
 
 
-def _advance(*, goes_on: bool) -> HotStatement:
-    return HotStatement(
+def _advance(*, goes_on: bool) -> CompiledStatement:
+    return CompiledStatement(
         update(RUNS)
         .values(_values_of_step(goes_on=goes_on))
         .where(
@@ -118,11 +118,11 @@ _MUST_END = and_(
     or_(RUNS.c.cancel_at <= NOW - bindparam("cancel_grace_s", type_=Float), ~_HAS_RUNNING),
 )
 
-CLOCK = HotStatement(select(NOW))
+CLOCK = CompiledStatement(select(NOW))
 
-READ_RUN = HotStatement(select(*RUN_COLUMNS).where(of_run(RUNS)))
+READ_RUN = CompiledStatement(select(*RUN_COLUMNS).where(of_run(RUNS)))
 
-CHILDREN = HotStatement(
+CHILDREN = CompiledStatement(
     select(*RUN_COLUMNS).where(
         of_project(RUNS),
         RUNS.c.parent_run_id == bindparam("run_id", type_=RUNS.c.parent_run_id.type),
@@ -132,13 +132,13 @@ CHILDREN = HotStatement(
 
 _FOR_CHANGE = select(*RUN_COLUMNS, _limit()).where(of_run(RUNS))
 
-LOCK_RUN = HotStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS))
+LOCK_RUN = CompiledStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS))
 """Like ``READ_RUN``, with the project's limit; on SQLite every transaction holds the lock."""
 
-LOCK_FREE_RUN = HotStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS, skip_locked=True))
+LOCK_FREE_RUN = CompiledStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS, skip_locked=True))
 """Like ``LOCK_RUN``; finds no run while another transaction has the lock."""
 
-FIND_RUNS = HotStatement(
+FIND_RUNS = CompiledStatement(
     select(RUNS.c.run_id, RUNS.c.idempotency_key).where(
         of_project(RUNS),
         or_(
@@ -149,7 +149,7 @@ FIND_RUNS = HotStatement(
 )
 """Runs that conflict with a new one."""
 
-ADD_RUN = HotStatement(
+ADD_RUN = CompiledStatement(
     insert(RUNS)
     .values(
         {
@@ -171,20 +171,20 @@ ADVANCE = _advance(goes_on=False)
 GO_ON = _advance(goes_on=True)
 """Changes nothing if the run is at another revision. The second is for most steps, which have no ends."""
 
-RESUME = HotStatement(
+RESUME = CompiledStatement(
     update(RUNS).where(of_run(RUNS)).values(cancel_reason=null(), cancel_at=null(), is_paused=false())
 )
 """For an ended run that continues."""
 
 _PARENT = ("parent_run_id", "parent_superstep", "parent_executor_id", "parent_shard")
 
-ADOPT = HotStatement(
+ADOPT = CompiledStatement(
     update(RUNS)
     .where(of_run(RUNS))
     .values({name: bindparam(name, type_=RUNS.c[name].type) for name in _PARENT})
 )
 
-CANCEL = HotStatement(
+CANCEL = CompiledStatement(
     _change(
         cancel_reason=func.coalesce(RUNS.c.cancel_reason, bindparam("reason", type_=RUNS.c.note.type)),
         cancel_at=func.coalesce(RUNS.c.cancel_at, NOW),
@@ -192,9 +192,9 @@ CANCEL = HotStatement(
     )
 )
 
-PAUSE = HotStatement(_change(is_paused=bindparam("is_paused", type_=Boolean)))
+PAUSE = CompiledStatement(_change(is_paused=bindparam("is_paused", type_=Boolean)))
 
-NOTE = HotStatement(
+NOTE = CompiledStatement(
     update(RUNS)
     .where(of_run(RUNS))
     .values(
@@ -204,12 +204,12 @@ NOTE = HotStatement(
 )
 """Postpones a run that cannot be decided: other runs come before it next time."""
 
-MARK_IDLE = HotStatement(
+MARK_IDLE = CompiledStatement(
     update(RUNS).where(of_run(RUNS), RUNS.c.status == word(RunStatus.RUNNING)).values(decide_at=NOW)
 )
 """For a run whose superstep has no open activation."""
 
-NEGLECTED = HotStatement(
+NEGLECTED = CompiledStatement(
     select(*RUN_COLUMNS)
     .where(
         of_project(RUNS),

@@ -10,7 +10,7 @@ from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import NewRun, RunExistsError, RunRow, Step
 from agentic.core.types import RunId
 from agentic.mappers.checkpoints.rows import add_checkpoint, add_next_checkpoint
-from agentic.mappers.database.driver import HotStatement, Value, Values
+from agentic.mappers.database.driver import CompiledStatement, Value, Values
 from agentic.mappers.ledger import run_statements as statements
 from agentic.mappers.ledger.activation_statements import (
     ADD_FINISHED,
@@ -163,7 +163,7 @@ class SqlRuns(UsesCursor):
             self._activations.run(WAKE, waiting)
 
     def _change(
-        self, run_id: RunId, change: HotStatement, values: Values, of_activations: HotStatement
+        self, run_id: RunId, change: CompiledStatement, values: Values, of_activations: CompiledStatement
     ) -> bool:
         if not self._cursor.run(change, values):
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import CompoundSelect, Integer, and_, bindparam, func, insert, null, select, union_all, update
 
 from agentic.mappers.checkpoints.statements import CHECKPOINTS, METADATA, PARTS
-from agentic.mappers.database.driver import HotStatement
+from agentic.mappers.database.driver import CompiledStatement
 from agentic.mappers.ledger.sql import EVENTS, NOW, bound, of_project, of_run
 
 _LIMIT = bindparam("limit", type_=Integer)
@@ -40,24 +40,24 @@ def _changes() -> CompoundSelect[*tuple[object, ...]]:
 
 CHANGES = _changes()
 
-ADD_EVENTS = HotStatement(insert(EVENTS).values({**bound(EVENTS), "published_at": null()}))
+ADD_EVENTS = CompiledStatement(insert(EVENTS).values({**bound(EVENTS), "published_at": null()}))
 """Binds its columns by name."""
 
-EVENTS_OF_RUN = HotStatement(
+EVENTS_OF_RUN = CompiledStatement(
     select(*_BATCH)
     .where(of_run(EVENTS), EVENTS.c.last > bindparam("after", type_=Integer))
     .order_by(EVENTS.c.last)
     .limit(_LIMIT)
 )
 
-UNPUBLISHED = HotStatement(
+UNPUBLISHED = CompiledStatement(
     select(*_BATCH)
     .where(of_project(EVENTS), EVENTS.c.published_at.is_(None))
     .order_by(EVENTS.c.run_id, EVENTS.c.last)
     .limit(_LIMIT)
 )
 
-MARK_PUBLISHED = HotStatement(
+MARK_PUBLISHED = CompiledStatement(
     update(EVENTS)
     .where(of_run(EVENTS), EVENTS.c.last == bindparam("last"), EVENTS.c.published_at.is_(None))
     .values(published_at=NOW)

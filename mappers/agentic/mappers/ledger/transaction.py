@@ -36,7 +36,7 @@ class SqlTransaction(SqlRuns, SqlActivations, SqlQueues, SqlStates, SqlDecisions
 
     def _apply(self, function: OnCommit, session: Session) -> None:
         try:
-            with self.part():
+            with self.savepoint():
                 try:
                     function(session)
                     session.commit()

@@ -21,7 +21,7 @@ from agentic.core.types import RunId
 from agentic.mappers.audit import KeptDecision, add_decision_about, keep_decisions
 from agentic.mappers.checkpoints.statements import CHECKPOINTS, PARTS
 from agentic.mappers.database.database import Database
-from agentic.mappers.database.driver import HotCursor, Row, Values, cursor_of
+from agentic.mappers.database.driver import DriverCursor, Row, Values, cursor_of
 from agentic.mappers.database.prefixes import range_of
 from agentic.mappers.ledger.sql import ACTIVATIONS, EFFECTS, EVENTS, RUNS
 from agentic.mappers.runs.reading import IS_OUTERMOST
@@ -176,7 +176,9 @@ class Retention:
         ]
         return OldRuns(runs=runs, held_count=len(ended) - len(runs))
 
-    def _within(self, cursor: HotCursor, fact: Fact, names: Sequence[str]) -> Iterator[tuple[RunId, object]]:
+    def _within(
+        self, cursor: DriverCursor, fact: Fact, names: Sequence[str]
+    ) -> Iterator[tuple[RunId, object]]:
         """Yield the runs within some runs from a table, each once, with a fact of its row."""
         roots = set(names)
         for run_id, found in self._in_ranges(cursor, fact, names):
@@ -184,7 +186,7 @@ class Retention:
             if slash and root in roots:
                 yield RunId(run_id), found
 
-    def _in_ranges(self, cursor: HotCursor, fact: Fact, names: Sequence[str]) -> Sequence[Row]:
+    def _in_ranges(self, cursor: DriverCursor, fact: Fact, names: Sequence[str]) -> Sequence[Row]:
         """Return rows of runs and of the runs within them, and perhaps of others."""
         if not names:
             return ()
@@ -225,14 +227,14 @@ class Retention:
             add_decision_about(session.connection(), self._project_id, decision, names)
 
     def _remove_rows(
-        self, session: Session, cursor: HotCursor, table: Table, names: Sequence[RunId], limit: int
+        self, session: Session, cursor: DriverCursor, table: Table, names: Sequence[RunId], limit: int
     ) -> int:
         some = {**self._named(names), "limit": limit}
         if table is EVENTS:
             self._keep_decisions(session, cursor, some)
         return cursor.run(removal(table, is_sqlite=not cursor.is_postgresql), some)
 
-    def _keep_decisions(self, session: Session, cursor: HotCursor, some: Values) -> None:
+    def _keep_decisions(self, session: Session, cursor: DriverCursor, some: Values) -> None:
         """Copy decisions from events into the audit before the events are removed."""
         kept: list[KeptDecision] = []
         for *batch, published_at in cursor.rows(deciding_events(is_sqlite=not cursor.is_postgresql), some):

@@ -22,7 +22,7 @@ deleted things (``[deleted]``): mark them in another column, and keep the text.
 """
 
 
-def stated(thing: BaseModel, field: str, value: object) -> object:
+def value_or_cleared(thing: BaseModel, field: str, value: object) -> object:
     """Return the row's value for a field of ``thing``.
 
     Args:

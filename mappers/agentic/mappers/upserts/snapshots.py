@@ -13,7 +13,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from agentic.core.types import JSONValue
-from agentic.mappers.database.driver import HotCursor, HotStatement, binders
+from agentic.mappers.database.driver import CompiledStatement, DriverCursor, binders
 from agentic.mappers.tables.columns import ID_LENGTH, Base, UTCDateTime
 from agentic.mappers.tables.core import owner
 
@@ -53,11 +53,11 @@ SNAPSHOTS = cast("Table", MetricSnapshotModel.__table__)
 NAMED = ("score", "comments")
 
 
-def _adding(is_postgresql: bool) -> HotStatement:
+def _adding(is_postgresql: bool) -> CompiledStatement:
     insert = (postgresql_insert if is_postgresql else sqlite_insert)(SNAPSHOTS)
     values = {column.key: bindparam(column.key, type_=column.type) for column in SNAPSHOTS.c}
     # Two writers that store one row in the same microsecond found the same numbers.
-    return HotStatement(insert.values(values).on_conflict_do_nothing())
+    return CompiledStatement(insert.values(values).on_conflict_do_nothing())
 
 
 _ADDING = {True: _adding(is_postgresql=True), False: _adding(is_postgresql=False)}
@@ -105,7 +105,7 @@ class Counters:
         }
 
 
-def add_snapshots(cursor: HotCursor, snapshots: Iterable[Row]) -> None:
+def add_snapshots(cursor: DriverCursor, snapshots: Iterable[Row]) -> None:
     """Store snapshots in the transaction of ``cursor``."""
     convert = binders(SNAPSHOTS.c, cursor.dialect)
     bound = [{**row, **{name: made(row[name]) for name, made in convert.items()}} for row in snapshots]

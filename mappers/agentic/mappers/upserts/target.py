@@ -34,7 +34,7 @@ from sqlalchemy.sql.schema import CallableColumnDefault, ScalarElementColumnDefa
 
 from agentic.core.records import record
 from agentic.mappers.content import clean, clean_text, content_hash
-from agentic.mappers.database.driver import Converter, HotCursor, HotStatement, binders, readers
+from agentic.mappers.database.driver import CompiledStatement, Converter, DriverCursor, binders, readers
 from agentic.mappers.database.expressions import OneOf
 from agentic.mappers.errors import UnknownColumnError
 from agentic.mappers.tables.core import SourceColumns
@@ -64,7 +64,7 @@ class Entry:
         return Entry(self.key, {**self.values, **given}, ())
 
 
-class Target:
+class UpsertTable:
     """A table with :class:`SourceColumns`, and the role of each column in an upsert.
 
     Raises:
@@ -165,7 +165,7 @@ class Target:
         except (TypeError, ValueError, ArithmeticError) as exc:  # as SQLAlchemy has it
             raise StatementError(str(exc), None, None, exc) from exc
 
-    def read(self, cursor: HotCursor, keys: Sequence[Key]) -> list[Row]:
+    def read(self, cursor: DriverCursor, keys: Sequence[Key]) -> list[Row]:
         """Return the stored rows with those keys, by column name; perhaps others, too."""
         found = cursor.rows(self.stored, self.wanted(keys, cursor.dialect))
         if self._made_readers is None:
@@ -184,7 +184,7 @@ class Target:
         return f"{self.table.name} {' '.join(parts)}"
 
     @cached_property
-    def stored(self) -> HotStatement:
+    def stored(self) -> CompiledStatement:
         """The query for rows by keys from :meth:`wanted`; each row has its key, its data and its hash.
 
         On SQLite it may find more: other combinations of the same parts.
@@ -196,7 +196,7 @@ class Target:
             collate(cast("Column[str]", column), "C") if self._is_collated(column) else column
             for column in self.key
         ]
-        return HotStatement(select(*columns).where(*self._are()).order_by(*order).with_for_update())
+        return CompiledStatement(select(*columns).where(*self._are()).order_by(*order).with_for_update())
 
     def _is_collated(self, column: Column[object]) -> bool:
         return self._is_postgresql and isinstance(column.type, String) and not isinstance(column.type, Enum)
@@ -225,19 +225,19 @@ class Target:
         return [tuple_(*self.key).in_(select(*wanted.c))]
 
     @cached_property
-    def adding(self) -> HotStatement:
+    def adding(self) -> CompiledStatement:
         """The statement for rows that are not stored; existing rows stay unchanged."""
-        return HotStatement(self._insert().on_conflict_do_nothing(index_elements=self.key))
+        return CompiledStatement(self._insert().on_conflict_do_nothing(index_elements=self.key))
 
     @cached_property
-    def changing(self) -> HotStatement:
+    def changing(self) -> CompiledStatement:
         """The statement for rows that are stored."""
         insert = self._insert()
         new = insert.excluded
         # `record` filled in omitted columns from the row read under a lock; `raw` is not read.
         kept = {"raw": func.coalesce(new["raw"], self.table.c["raw"])}
         changes = {**kept, **{name: new[name] for name in (*self._data, *SEEN)}}
-        return HotStatement(insert.on_conflict_do_update(index_elements=self.key, set_=changes))
+        return CompiledStatement(insert.on_conflict_do_update(index_elements=self.key, set_=changes))
 
     def _insert(self) -> PostgresqlInsert | SqliteInsert:
         insert = (postgresql_insert if self._is_postgresql else sqlite_insert)(self.table)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from agentic.core.logging import get_logger
 from agentic.core.types import SaveCounts
-from agentic.mappers.database.driver import HotCursor
+from agentic.mappers.database.driver import DriverCursor
 from agentic.mappers.database.engine import reason_of
 from agentic.mappers.database.postgresql import refuses_values
 from agentic.mappers.database.savepoints import hot_savepoint
@@ -20,7 +20,7 @@ from agentic.mappers.errors import UnstableKeyError
 from agentic.mappers.tables.columns import utc_now
 from agentic.mappers.tables.core import SourceColumns
 from agentic.mappers.upserts.snapshots import Counters, add_snapshots
-from agentic.mappers.upserts.target import Entry, Key, Row, Target
+from agentic.mappers.upserts.target import Entry, Key, Row, UpsertTable
 
 BATCH_SIZE = 500
 """Rows selected and stored together: few enough for SQLite's 32,766 variables per statement."""
@@ -78,8 +78,8 @@ def upsert(  # noqa: PLR0913  # place, rows, and the roles of columns
 
 
 @lru_cache(maxsize=256)  # a crawl stores a batch a few dozen times a second
-def _target(model: Hashable, key: tuple[str, ...], volatile: tuple[str, ...], dialect: str) -> Target:
-    return Target(cast("type[SourceColumns]", model), key, volatile, dialect)
+def _target(model: Hashable, key: tuple[str, ...], volatile: tuple[str, ...], dialect: str) -> UpsertTable:
+    return UpsertTable(cast("type[SourceColumns]", model), key, volatile, dialect)
 
 
 class _Upsert:
@@ -91,7 +91,7 @@ class _Upsert:
     """
 
     def __init__(
-        self, session: Session, target: Target, counters: Counters | None, warn: Callable[[str], object]
+        self, session: Session, target: UpsertTable, counters: Counters | None, warn: Callable[[str], object]
     ) -> None:
         self._session = session
         self._target = target
@@ -146,7 +146,9 @@ class _Upsert:
             counts = sum(do(partial(self._write, stored=stored), batch), counts)
         return counts
 
-    def _halving(self, part: Callable[[HotCursor, Sequence[Entry]], T], entries: Sequence[Entry]) -> list[T]:
+    def _halving(
+        self, part: Callable[[DriverCursor, Sequence[Entry]], T], entries: Sequence[Entry]
+    ) -> list[T]:
         """Do a part for all entries; if the database refuses, halve until the bad ones are alone."""
         try:
             with hot_savepoint(self._session) as cursor:
@@ -160,11 +162,11 @@ class _Upsert:
         middle = len(entries) // 2
         return [*self._halving(part, entries[:middle]), *self._halving(part, entries[middle:])]
 
-    def _read(self, cursor: HotCursor, entries: Sequence[Entry]) -> dict[Key, Row]:
+    def _read(self, cursor: DriverCursor, entries: Sequence[Entry]) -> dict[Key, Row]:
         target = self._target
         return {target.key_of(row): row for row in target.read(cursor, [entry.key for entry in entries])}
 
-    def _write(self, cursor: HotCursor, entries: Sequence[Entry], stored: Mapping[Key, Row]) -> SaveCounts:
+    def _write(self, cursor: DriverCursor, entries: Sequence[Entry], stored: Mapping[Key, Row]) -> SaveCounts:
         target, dialect = self._target, cursor.dialect
         now = utc_now()  # after a wait for locks, this write is the later one
         new = [target.record(entry.values, None, now) for entry in entries if entry.key not in stored]
@@ -198,7 +200,7 @@ class _Do(Protocol):
     """Does a part of the work for a batch and returns the result: once, or for pieces of it."""
 
     def __call__(
-        self, part: Callable[[HotCursor, Sequence[Entry]], T], entries: Sequence[Entry], /
+        self, part: Callable[[DriverCursor, Sequence[Entry]], T], entries: Sequence[Entry], /
     ) -> list[T]: ...
 
 
@@ -206,10 +208,10 @@ class _Do(Protocol):
 class _Whole:
     """Does it for the whole batch."""
 
-    cursor: HotCursor
+    cursor: DriverCursor
 
     def __call__(
-        self, part: Callable[[HotCursor, Sequence[Entry]], T], entries: Sequence[Entry], /
+        self, part: Callable[[DriverCursor, Sequence[Entry]], T], entries: Sequence[Entry], /
     ) -> list[T]:
         return [part(self.cursor, entries)]
 

@@ -7,7 +7,7 @@ from typing import cast
 
 from pydantic import BaseModel
 
-from agentic.mappers import ResultMapper, stated
+from agentic.mappers import ResultMapper, value_or_cleared
 from agentic.plugins.github.items import GithubLabel, GithubRepo, GithubUser, IssueRecord, ReleaseRecord
 from agentic.plugins.github.models import GithubIssueModel, GithubReleaseModel, GithubRepoModel
 
@@ -45,10 +45,10 @@ def repo_row(repo: GithubRepo) -> dict[str, object]:
         "id": repo.id,
         "full_name": repo.full_name,
         "owner": repo.full_name.partition("/")[0],
-        "description": stated(repo, "description", repo.description),
-        "homepage": stated(repo, "homepage", repo.homepage or None),
-        "language": stated(repo, "language", repo.language),
-        "license": stated(repo, "license", repo.license.spdx_id if repo.license else None),
+        "description": value_or_cleared(repo, "description", repo.description),
+        "homepage": value_or_cleared(repo, "homepage", repo.homepage or None),
+        "language": value_or_cleared(repo, "language", repo.language),
+        "license": value_or_cleared(repo, "license", repo.license.spdx_id if repo.license else None),
         "topics": repo.topics,
         "default_branch": repo.default_branch,
         "stars": repo.stargazers_count,
@@ -77,17 +77,17 @@ def issue_row(record: IssueRecord) -> dict[str, object]:
         "is_pull_request": issue.pull_request is not None,
         "title": issue.title,
         "state": issue.state,
-        "state_reason": stated(issue, "state_reason", issue.state_reason),
+        "state_reason": value_or_cleared(issue, "state_reason", issue.state_reason),
         "author": _login(issue.user),
         "labels": None if issue.labels is None else [word for word in map(_label, issue.labels) if word],
         "assignees": _logins(issue.assignees),
         "comments": issue.comments,
-        "body": stated(issue, "body", issue.body),
+        "body": value_or_cleared(issue, "body", issue.body),
         "locked": issue.locked,
         "draft": issue.draft,
         "created_at": issue.created_at,
         "updated_at": issue.updated_at,
-        "closed_at": stated(issue, "closed_at", issue.closed_at),
+        "closed_at": value_or_cleared(issue, "closed_at", issue.closed_at),
         "merged_at": issue.pull_request.merged_at if issue.pull_request else None,
         "html_url": issue.html_url,
         "raw": _raw(issue),
@@ -103,8 +103,8 @@ def release_row(record: ReleaseRecord) -> dict[str, object]:
         "repo_id": record.repo_id,
         "repo": record.repo,
         "tag_name": release.tag_name,
-        "name": stated(release, "name", release.name),
-        "body": stated(release, "body", release.body),
+        "name": value_or_cleared(release, "name", release.name),
+        "body": value_or_cleared(release, "body", release.body),
         "draft": release.draft,
         "prerelease": release.prerelease,
         "author": _login(release.author),

@@ -8,7 +8,7 @@ from typing import cast
 
 from pydantic import BaseModel
 
-from agentic.mappers import CLEARED, ResultMapper, stated
+from agentic.mappers import CLEARED, ResultMapper, value_or_cleared
 from agentic.mappers.upserts.target import Row
 from agentic.plugins.hackernews.items import AlgoliaHit, AlgoliaNode, HackerNewsUser, RankedItem
 from agentic.plugins.hackernews.models import HackerNewsItemModel, HackerNewsUserModel
@@ -79,7 +79,7 @@ def hit_row(hit: AlgoliaHit) -> dict[str, object]:
         "url": hit.url or None,
         "text": None
         if hit.author is None
-        else stated(hit, field, hit.story_text or hit.comment_text or None),
+        else value_or_cleared(hit, field, hit.story_text or hit.comment_text or None),
         "score": hit.points,
         "descendants": hit.num_comments,
         "parent_id": hit.parent_id,
@@ -98,7 +98,7 @@ def node_row(node: AlgoliaNode) -> dict[str, object]:
         "time": _moment(node.created_at_i) or node.created_at,
         "title": node.plain_title,
         "url": node.url or None,
-        "text": None if node.is_deleted else stated(node, "text", node.text or None),
+        "text": None if node.is_deleted else value_or_cleared(node, "text", node.text or None),
         "score": node.points,
         above: node.parent_id,
         "story_id": _above(node.story_id, node.id),
@@ -113,7 +113,7 @@ def user_row(user: HackerNewsUser) -> dict[str, object]:
         "id": user.id,
         "karma": user.karma,
         "created": _moment(user.created),
-        "about": stated(user, "about", user.about or None),
+        "about": value_or_cleared(user, "about", user.about or None),
         "submitted_count": user.submitted_count,
         "raw": _raw(user),
     }

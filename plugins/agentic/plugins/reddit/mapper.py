@@ -11,7 +11,7 @@ from typing import cast
 from pydantic import BaseModel
 from sqlalchemy import inspect, select
 
-from agentic.mappers import ResultMapper, stated, utc_now
+from agentic.mappers import ResultMapper, utc_now, value_or_cleared
 from agentic.plugins.reddit.models import RedditCommentModel, RedditPostModel, RedditSubredditModel
 from agentic.plugins.reddit.standing import MODES, UNCOUNTED, merged
 from agentic.plugins.reddit.things import GONE, RedditComment, RedditPost, RedditSubreddit
@@ -89,7 +89,7 @@ def post_row(post: RedditPost, mode: str | None, read_at: datetime) -> Row:
         "author": post.writer,
         "author_fullname": post.author_fullname,
         "title": _text(post.title),
-        "selftext": None if post.is_gone else stated(post, "selftext", _text(post.selftext)),
+        "selftext": None if post.is_gone else value_or_cleared(post, "selftext", _text(post.selftext)),
         "url": post.url_overridden_by_dest or post.url,
         "domain": post.domain,
         "permalink": post.permalink,
@@ -102,8 +102,8 @@ def post_row(post: RedditPost, mode: str | None, read_at: datetime) -> Row:
         "locked": post.locked,
         "is_self": post.is_self,
         "is_video": post.is_video,
-        "flair": stated(post, "link_flair_text", post.link_flair_text),
-        "distinguished": stated(post, "distinguished", post.distinguished),
+        "flair": value_or_cleared(post, "link_flair_text", post.link_flair_text),
+        "distinguished": value_or_cleared(post, "distinguished", post.distinguished),
         "removed_by": post.removed_by_category,
         "crosspost_parent": post.crosspost_parent,
         "created_at": _moment(post.created_utc),
@@ -140,9 +140,11 @@ def subreddit_row(subreddit: RedditSubreddit) -> Row:
     return {
         "id": subreddit.fullname,
         "name": subreddit.display_name,
-        "title": stated(subreddit, "title", subreddit.title or None),
-        "public_description": stated(subreddit, "public_description", subreddit.public_description or None),
-        "description": stated(subreddit, "description", subreddit.description or None),
+        "title": value_or_cleared(subreddit, "title", subreddit.title or None),
+        "public_description": value_or_cleared(
+            subreddit, "public_description", subreddit.public_description or None
+        ),
+        "description": value_or_cleared(subreddit, "description", subreddit.description or None),
         "subscribers": subreddit.subscribers,
         "active_users": subreddit.active_user_count if active is None else active,
         "over_18": subreddit.over18,

@@ -21,8 +21,8 @@ from agentic.core.secret_names import project_variable
 from agentic.core.settings import load_settings
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors.agents.catalog import find_by_prefix, find_named
-from agentic.executors.agents.ending import Ending, end_cut_off, end_execution
-from agentic.executors.agents.repository import AgentRecords
+from agentic.executors.agents.ending import ExecutionEnd, end_cut_off, record_execution_end
+from agentic.executors.agents.repository import AgentRepository
 from agentic.executors.agents.workflows import flow_builder
 from agentic.executors.budgets import own_turns
 from agentic.executors.durable.publish.audit_trail import audit_trail, find_subject
@@ -97,9 +97,9 @@ class Place:
         with RunClient(load_settings(project=ONE)) as client:
             return ask(client)
 
-    def records(self, agent_id: str) -> AgentRecords:
+    def records(self, agent_id: str) -> AgentRepository:
         """Return the records of an agent."""
-        return AgentRecords(self.world.database, self.id, agent_id, "tests")
+        return AgentRepository(self.world.database, self.id, agent_id, "tests")
 
 
 Call = Callable[[Place, Names], object]
@@ -126,7 +126,7 @@ def step_of(run: str) -> Step:
 
 
 SUCCEEDED = ExecutionStatus.SUCCEEDED
-ENDING = Ending(status=SUCCEEDED)
+ENDING = ExecutionEnd(status=SUCCEEDED)
 PREFIX_CHARS = 16
 """So much of an id is asked for where its beginning is enough: the ids of all of this world begin alike."""
 
@@ -166,7 +166,9 @@ CALLS: dict[str, Call] = {
     "failed_pages": lambda at, of: at.read(lambda s: len(failed_pages(s, at.id, of.execution, None))),
     "finish_execution": lambda at, of: at.read(lambda s: finish_execution(s, at.id, of.failed, SUCCEEDED)),
     "end_cut_off": lambda at, of: at.read(lambda s: end_cut_off(s, of.waiting, project_id=at.id)),
-    "end_execution": lambda at, of: at.read(lambda s: end_execution(s, at.id, of.failed, ENDING)()),
+    "record_execution_end": lambda at, of: at.read(
+        lambda s: record_execution_end(s, at.id, of.failed, ENDING)()
+    ),
     "newest_decisions": lambda at, of: at.read(
         lambda s: newest_decisions(s, at.id, DecisionFilter(run_id=of.agent), 9)
     ),
@@ -182,8 +184,8 @@ CALLS: dict[str, Call] = {
     "flow_builder": lambda at, of: (
         flow_builder(at.world.database, at.id, "tests")(f"web:{of.agent_id}:0").close
     ),
-    "AgentRecords.route": lambda at, of: at.records(of.agent_id).route(),
-    "AgentRecords.prepare": lambda at, of: at.records(of.agent_id).prepare(of.waiting),
+    "AgentRepository.route": lambda at, of: at.records(of.agent_id).route(),
+    "AgentRepository.prepare": lambda at, of: at.records(of.agent_id).prepare(of.waiting),
     "SqlSecrets.secret": lambda at, of: asyncio.run(
         SqlSecrets(at.world.database, at.id, KEYS).secret(of.secret)
     ),

@@ -17,9 +17,9 @@ from agentic.core.types import RunId
 from agentic.executors.durable import WorkflowCatalog
 from agentic.executors.durable.reconcile.advance import advance
 from agentic.executors.durable.runs.beginning import begin
-from agentic.executors.durable.runs.catalog import Flow
+from agentic.executors.durable.runs.catalog import RegisteredWorkflow
 from agentic.executors.durable.runs.children import pause_with_children
-from agentic.executors.durable.worker.cached_run import RunImage
+from agentic.executors.durable.worker.cached_run import CachedRun
 from agentic.executors.durable.worker.ledger_executor import Work, in_transaction
 from agentic.mappers import Database, add_project
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -32,7 +32,7 @@ A_WHILE_S = 0.3
 """For a transaction to come to the lock that it has to wait for; one that comes later passes, too."""
 
 
-def flow() -> Flow:
+def flow() -> RegisteredWorkflow:
     @executor(id="child")
     async def child(number: int) -> int:
         return number
@@ -47,12 +47,12 @@ class Race:
 
     Attributes:
         store: Where it is.
-        image: The run.
+        cached_run: The run.
         claimed: Its activation.
     """
 
     store: SqlLedger
-    image: RunImage
+    cached_run: CachedRun
     claimed: Claimed
 
     def row(self, run_id: RunId) -> RunRow:
@@ -94,14 +94,14 @@ class Race:
 def race(migrated_database: Database) -> Iterator[Race]:
     with migrated_database.writing() as session:
         project_id = add_project(session, "shop").id
-    image, plan = begin(flow(), AROUND, 1, time.time())
+    cached_run, plan = begin(flow(), AROUND, 1, time.time())
     store = SqlLedger(migrated_database, project_id=project_id)
     with store.transaction() as ledger:
         ledger.add_run(NewRun(step=plan.step, workflow="flow"))
         claimed = ledger.claim(plan.step.activations[0].id, "worker", WAIT_S)
     assert claimed is not None
-    image.take(plan)
-    yield Race(store, image, claimed)
+    cached_run.take(plan)
+    yield Race(store, cached_run, claimed)
     store.close()
 
 
@@ -114,9 +114,11 @@ def test_what_begins_when_the_run_around_it_is_paused_is_as_that_is(race: Race, 
 
 
 def test_what_begins_when_the_run_around_it_is_broken_off_is_cancelled(race: Race) -> None:
-    before, state = race.row(AROUND), race.image.state
-    ending = break_off(race.image.graph, race.image.config, state, [], time.time(), EarlyEnd(None, {}))
-    plan = race.image.plan([ending], time.time())
+    before, state = race.row(AROUND), race.cached_run.state
+    ending = break_off(
+        race.cached_run.graph, race.cached_run.config, state, [], time.time(), EarlyEnd(None, {})
+    )
+    plan = race.cached_run.plan([ending], time.time())
 
     def end(ledger: LedgerTransaction) -> bool:
         return advance(ledger, before, plan)

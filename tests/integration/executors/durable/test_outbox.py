@@ -30,7 +30,7 @@ from agentic.core.types import RunId
 from agentic.executors.celery import make_app
 from agentic.executors.durable.publish.outbox import Outbox, Published
 from agentic.executors.durable.publish.publishing import Courier
-from agentic.executors.durable.worker.ledger_executor import LedgerLane
+from agentic.executors.durable.worker.ledger_executor import LedgerExecutor
 from agentic.executors.durable.worker.process import RunProcess
 from agentic.mappers.tables.ledger import RunEventModel
 
@@ -95,9 +95,9 @@ def post(tmp_path: Path, shelf: Shelf) -> Post:
 @pytest.fixture
 def make_outbox(shelf: Shelf) -> Iterator[MakeOutbox]:
     """Return a function that makes the outbox of the project ``ours``."""
-    lane = LedgerLane(shelf.ours.store)
-    yield lambda bus: Outbox(lane, "ours", bus)
-    lane.close()
+    ledger_executor = LedgerExecutor(shelf.ours.store)
+    yield lambda bus: Outbox(ledger_executor, "ours", bus)
+    ledger_executor.close()
 
 
 async def work(floor: Floor, *run_ids: str) -> None:

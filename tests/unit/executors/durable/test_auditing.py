@@ -12,7 +12,7 @@ from agentic.core.bus import BusMessage, MemoryBus, StreamFullError
 from agentic.core.bus.decisions import published_decision
 from agentic.core.ledger import MemoryLedger
 from agentic.executors.durable.publish.auditing import RETRY_S, AuditOutbox
-from agentic.executors.durable.worker.ledger_executor import LedgerLane
+from agentic.executors.durable.worker.ledger_executor import LedgerExecutor
 
 pytestmark = [pytest.mark.requirement("NA21"), pytest.mark.requirement("LG15")]
 
@@ -38,8 +38,8 @@ class Clock:
 
 
 @pytest.fixture
-def lane() -> Iterator[LedgerLane]:
-    found = LedgerLane(MemoryLedger())
+def ledger_executor() -> Iterator[LedgerExecutor]:
+    found = LedgerExecutor(MemoryLedger())
     yield found
     found.close()
 
@@ -56,25 +56,29 @@ async def ids(bus: MemoryBus) -> list[str]:
     return [published_decision(message).decision.id async for message in bus.read(until=until)]
 
 
-async def test_what_the_stream_has_room_for_is_stored_and_the_rest_is_given_back(lane: LedgerLane) -> None:
+async def test_what_the_stream_has_room_for_is_stored_and_the_rest_is_given_back(
+    ledger_executor: LedgerExecutor,
+) -> None:
     bus, decisions = SmallBus(), made(1200)
-    refused = await AuditOutbox(lane, "shop", bus).publish(decisions)
+    refused = await AuditOutbox(ledger_executor, "shop", bus).publish(decisions)
     assert list(refused) == decisions[500:]
     assert await ids(bus) == [one.id for one in decisions[:500]]
 
 
-async def test_rows_are_marked_once_the_stream_has_them(lane: LedgerLane) -> None:
+async def test_rows_are_marked_once_the_stream_has_them(ledger_executor: LedgerExecutor) -> None:
     decisions = made(700)
-    await lane.do(lambda ledger: ledger.add_decisions(decisions))
-    assert await AuditOutbox(lane, "shop", SmallBus()).publish_kept(decisions) == 500
-    left = await lane.do(lambda ledger: ledger.decisions(unpublished=True))
+    await ledger_executor.do(lambda ledger: ledger.add_decisions(decisions))
+    assert await AuditOutbox(ledger_executor, "shop", SmallBus()).publish_kept(decisions) == 500
+    left = await ledger_executor.do(lambda ledger: ledger.decisions(unpublished=True))
     assert list(left) == decisions[500:]
 
 
-async def test_a_full_stream_is_left_alone_for_a_while_and_told_of_once(lane: LedgerLane) -> None:
+async def test_a_full_stream_is_left_alone_for_a_while_and_told_of_once(
+    ledger_executor: LedgerExecutor,
+) -> None:
     bus, clock, decisions = SmallBus(), Clock(), made(1)
     bus.room = 0
-    outbox = AuditOutbox(lane, "shop", bus, clock)
+    outbox = AuditOutbox(ledger_executor, "shop", bus, clock)
     with capture_logs() as logs:
         for _ in range(3):
             assert await outbox.publish(decisions) == decisions
@@ -87,10 +91,10 @@ async def test_a_full_stream_is_left_alone_for_a_while_and_told_of_once(lane: Le
     assert [line["event"] for line in logs] == ["decisions.waiting", "decisions.resumed"]
 
 
-async def test_a_decision_that_is_too_large_holds_up_no_other(lane: LedgerLane) -> None:
+async def test_a_decision_that_is_too_large_holds_up_no_other(ledger_executor: LedgerExecutor) -> None:
     bus = MemoryBus(max_message_bytes=1000)
     decisions = [*made(1), *made(1, reason="r" * 500), *made(1)]
     with capture_logs() as logs:
-        assert not await AuditOutbox(lane, "shop", bus).publish(decisions)
+        assert not await AuditOutbox(ledger_executor, "shop", bus).publish(decisions)
     assert await ids(bus) == [decisions[0].id, decisions[2].id]
     assert [line["event"] for line in logs] == ["decision.dropped"]

@@ -11,7 +11,7 @@ import pytest
 
 from agentic.core.graph import Workflow, WorkflowBuilder, executor
 from agentic.executors.durable import UnknownWorkflowError
-from agentic.executors.durable.runs.catalog import Flow, WorkflowCatalog
+from agentic.executors.durable.runs.catalog import RegisteredWorkflow, WorkflowCatalog
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_a_factory_of_a_plugin_that_ends_the_process_ends_none() -> None:
 def test_threads_that_want_one_workflow_at_a_time_get_the_one_that_is_closed() -> None:
     both_build = Barrier(2, timeout=10)
 
-    def build(rest: str) -> Flow:
+    def build(rest: str) -> RegisteredWorkflow:
         both_build.wait()
-        return Flow(only(rest))
+        return RegisteredWorkflow(only(rest))
 
     catalog = WorkflowCatalog({}, builders={"made": build})
     with ThreadPoolExecutor(2) as threads:

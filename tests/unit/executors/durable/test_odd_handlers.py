@@ -16,7 +16,7 @@ from agentic.core.graph import RunResult, RunStatus
 from agentic.core.ledger import LedgerStore, MemoryLedger
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
 from agentic.executors.durable.errors import UnknownWorkflowError
-from agentic.executors.durable.runs.catalog import Flow
+from agentic.executors.durable.runs.catalog import RegisteredWorkflow
 from agentic.executors.workers.guarding import EngineTask, HandlerTask
 from agentic.executors.workers.loop import LoopThread
 from agentic.mappers import Base, Database
@@ -331,7 +331,7 @@ def test_ctrl_c_ends_a_program_whose_handler_is_at_work(start: str, tmp_path: Pa
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), PanicException("unwrap")])
 def test_a_builder_that_ends_the_process_ends_none(error: BaseException) -> None:
-    def build(_: str) -> Flow:
+    def build(_: str) -> RegisteredWorkflow:
         raise error
 
     catalog = WorkflowCatalog({}, builders={"agent": build})

@@ -14,9 +14,9 @@ from agentic.core.graph import InvalidRunIdError, UnstorableTypesError
 from agentic.core.graph.model.state import RunState
 from agentic.core.ledger import MemoryLedger
 from agentic.executors.durable import (
-    Flow,
     IdempotencyKeyError,
     LocalRuns,
+    RegisteredWorkflow,
     RunHooks,
     Submission,
     WorkflowCatalog,
@@ -43,7 +43,7 @@ def write_status(session: Session, state: RunState) -> None:
 
 async def test_what_joins_the_beginning_of_a_run_is_done_once_when_it_is_submitted_twice() -> None:
     store, dispatcher = AuditedLedger(time.time), LocalDispatcher()
-    flow = Flow(passing_on(), RunHooks(on_rest=write_status))
+    flow = RegisteredWorkflow(passing_on(), RunHooks(on_rest=write_status))
     catalog = WorkflowCatalog({}, builders={"w": lambda _: flow})
     service = RunService(make_host(store, catalog, dispatcher, HostOptions(is_alone=True)))
     how = Submission(run_id="r", idempotency_key="key")

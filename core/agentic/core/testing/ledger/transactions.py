@@ -121,7 +121,7 @@ class LedgerTransactionsContract(UsesLedger):
     def test_a_part_that_ends_well_is_kept(self, prepared: LedgerStore, write: Act) -> None:
         before = in_one(prepared, _everything)
         with prepared.transaction() as ledger:
-            with ledger.part():
+            with ledger.savepoint():
                 write(ledger)
             wanted = _everything(ledger)
         assert in_one(prepared, _everything) == wanted != before
@@ -131,18 +131,18 @@ class LedgerTransactionsContract(UsesLedger):
         self, prepared: LedgerStore, write: Act
     ) -> None:
         before = in_one(prepared, _everything)
-        with _undone(prepared) as ledger, ledger.part():
+        with _undone(prepared) as ledger, ledger.savepoint():
             write(ledger)
         assert in_one(prepared, _everything) == before
 
     def test_a_part_may_have_parts(self, prepared: LedgerStore) -> None:
         with prepared.transaction() as ledger:
-            with suppress(StopError), ledger.part():
+            with suppress(StopError), ledger.savepoint():
                 ledger.note(RUN, "undone with the outer one")
-                with ledger.part():
+                with ledger.savepoint():
                     claim(ledger, FREE)
                 raise StopError
-            with ledger.part():
+            with ledger.savepoint():
                 _write_in_vain(ledger, lambda ledger: ledger.pause(RUN, is_paused=True))
                 ledger.request_cancel(RUN, "kept")
         found = in_one(prepared, run_of)
@@ -173,7 +173,7 @@ class LedgerTransactionsContract(UsesLedger):
     def test_a_refused_run_does_not_spoil_the_rest(self, prepared: LedgerStore) -> None:
         with prepared.transaction() as ledger:
             ledger.note(RUN, "before")
-            with suppress(RunExistsError), ledger.part():
+            with suppress(RunExistsError), ledger.savepoint():
                 ledger.add_run(new_run())
             ledger.add_run(new_run(run_id=OTHER))
         assert in_one(prepared, run_of).note == "before"
@@ -282,11 +282,11 @@ def _undone(store: LedgerStore) -> Iterator[LedgerTransaction]:
 
 def _fail(ledger: LedgerTransaction, error: BaseException) -> None:
     ledger.note(RUN, "in vain")
-    with ledger.part():
+    with ledger.savepoint():
         raise error
 
 
 def _write_in_vain(ledger: LedgerTransaction, write: Act) -> None:
-    with suppress(StopError), ledger.part():
+    with suppress(StopError), ledger.savepoint():
         write(ledger)
         raise StopError

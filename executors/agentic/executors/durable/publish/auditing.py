@@ -9,7 +9,7 @@ from agentic.core.audit import Decision
 from agentic.core.bus import BusError, BusMessage, EventBus, MessageTooLargeError, StreamFullError
 from agentic.core.bus.decisions import decision_message
 from agentic.core.logging import get_logger
-from agentic.executors.durable.worker.ledger_executor import LedgerLane
+from agentic.executors.durable.worker.ledger_executor import LedgerExecutor
 
 log = get_logger(__name__)
 
@@ -26,7 +26,7 @@ class AuditOutbox:
     audit, and waits with the decisions that are rows anyway. The bus recognizes duplicates by their ids.
 
     Args:
-        lane: Access to the ledger.
+        ledger_executor: Access to the ledger.
         project: Name of the project.
         bus: The stream of decisions.
         clock: Gives seconds.
@@ -34,12 +34,12 @@ class AuditOutbox:
 
     def __init__(
         self,
-        lane: LedgerLane,
+        ledger_executor: LedgerExecutor,
         project: str,
         bus: EventBus,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._lane = lane
+        self._ledger_executor = ledger_executor
         self._project = project
         self._bus = bus
         self._clock = clock
@@ -58,7 +58,7 @@ class AuditOutbox:
         """
         ids = [decision.id for decision in decisions[: await self._store(decisions)]]
         if ids:
-            await self._lane.do(lambda ledger: ledger.mark_decisions(ids))
+            await self._ledger_executor.do(lambda ledger: ledger.mark_decisions(ids))
         return len(ids)
 
     async def _store(self, decisions: Sequence[Decision]) -> int:

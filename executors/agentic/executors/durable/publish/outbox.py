@@ -16,7 +16,7 @@ from agentic.core.ledger.batches import read_batch
 from agentic.core.logging import get_logger
 from agentic.core.records import record
 from agentic.executors.durable.publish.auditing import AuditOutbox
-from agentic.executors.durable.worker.ledger_executor import LedgerLane
+from agentic.executors.durable.worker.ledger_executor import LedgerExecutor
 
 log = get_logger(__name__)
 
@@ -57,16 +57,16 @@ class Outbox:
     published again under the same ids, which the bus recognizes. Several may publish at the same time.
 
     Args:
-        lane: Access to the ledger.
+        ledger_executor: Access to the ledger.
         project: Name of the project.
         bus: Receives the events, and the decisions in them.
     """
 
-    def __init__(self, lane: LedgerLane, project: str, bus: Bus) -> None:
-        self._lane = lane
+    def __init__(self, ledger_executor: LedgerExecutor, project: str, bus: Bus) -> None:
+        self._ledger_executor = ledger_executor
         self._project = project
         self._bus = bus
-        self._audit = AuditOutbox(lane, project, bus.audit)
+        self._audit = AuditOutbox(ledger_executor, project, bus.audit)
 
     async def publish_some(self) -> Published:
         """Publish the oldest events, in order within a run, if there are any.
@@ -78,7 +78,7 @@ class Outbox:
             BusUnavailableError: The bus may or may not have stored them; they stay in the outbox.
             LedgerUnavailableError: The ledger cannot be used.
         """
-        batches, kept = await self._lane.do(_unpublished)
+        batches, kept = await self._ledger_executor.do(_unpublished)
         decision_count = await self._audit.publish_kept(kept)
         if not batches:
             return Published(0, decision_count)
@@ -91,7 +91,7 @@ class Outbox:
             ledger.add_decisions(refused)
             return ledger.mark_published(batches)
 
-        noted = await self._lane.do(note)
+        noted = await self._ledger_executor.do(note)
         return Published(len(events), decision_count, is_shared=noted == 0)
 
     async def publish_all(self) -> int:
@@ -111,25 +111,25 @@ class Outbox:
             )
             return []
 
-    async def _store(self, group: dict[str, _Parcel]) -> None:
+    async def _store(self, group: dict[str, _Outgoing]) -> None:
         while group:
             try:
-                await self._bus.publish([payload.message for payload in group.values()])
+                await self._bus.publish([outgoing.message for outgoing in group.values()])
             except MessageTooLargeError as exc:
                 self._shrink(group, exc)
             else:
                 return
 
-    def _shrink(self, group: dict[str, _Parcel], fault: MessageTooLargeError) -> None:
+    def _shrink(self, group: dict[str, _Outgoing], fault: MessageTooLargeError) -> None:
         """Remove the data of an event that is too large, or the event, if that is not enough."""
-        payload = group[fault.message_id]
-        if payload.is_shrunk:
-            log.warning("event.dropped", event_id=payload.event.id, reason=str(fault))
+        outgoing = group[fault.message_id]
+        if outgoing.is_shrunk:
+            log.warning("event.dropped", event_id=outgoing.event.id, reason=str(fault))
             del group[fault.message_id]
             return
-        log.warning("event.shrunk", event_id=payload.event.id, reason=str(fault))
-        event = without_data(payload.event, fault.size_bytes)
-        group[fault.message_id] = _Parcel(event, to_message(event, self._project), is_shrunk=True)
+        log.warning("event.shrunk", event_id=outgoing.event.id, reason=str(fault))
+        event = without_data(outgoing.event, fault.size_bytes)
+        group[fault.message_id] = _Outgoing(event, to_message(event, self._project), is_shrunk=True)
 
 
 @asynccontextmanager
@@ -166,7 +166,7 @@ def _unpublished(ledger: LedgerTransaction) -> tuple[Sequence[EventBatch], Seque
 
 
 @record
-class _Parcel:
+class _Outgoing:
     """An event and its message."""
 
     event: WorkflowEvent
@@ -174,13 +174,13 @@ class _Parcel:
     is_shrunk: bool = False
 
 
-def _groups(events: Sequence[WorkflowEvent], project: str) -> Iterator[dict[str, _Parcel]]:
+def _groups(events: Sequence[WorkflowEvent], project: str) -> Iterator[dict[str, _Outgoing]]:
     """Yield groups of events that are stored together, in order, by message id."""
-    group: dict[str, _Parcel] = {}
+    group: dict[str, _Outgoing] = {}
     size_bytes = 0
     for event in events:
         message = to_message(event, project)
-        group[message.message_id] = _Parcel(event, message)
+        group[message.message_id] = _Outgoing(event, message)
         size_bytes += len(message.payload)
         if len(group) == _MAX_MESSAGES or size_bytes >= _MAX_BYTES:
             yield group

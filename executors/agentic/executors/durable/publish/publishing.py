@@ -137,9 +137,9 @@ class Courier:
 
     def _outbox(self, project_id: str, name: str) -> tuple[Outbox, Bus]:
         if project_id not in self._outboxes:
-            lane = self._runs.service(project_id).host.lane
+            ledger_executor = self._runs.service(project_id).host.ledger_executor
             bus = self._bus_of(name)
-            self._outboxes[project_id] = Outbox(lane, name, bus), bus
+            self._outboxes[project_id] = Outbox(ledger_executor, name, bus), bus
         return self._outboxes[project_id]
 
     def _missed(self, fault: Exception) -> float:

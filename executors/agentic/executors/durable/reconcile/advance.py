@@ -21,11 +21,11 @@ from agentic.core.logging import get_logger
 from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.errors import UnknownWorkflowError
-from agentic.executors.durable.reconcile.deciding import Standing, decide
+from agentic.executors.durable.reconcile.deciding import SuperstepState, decide
 from agentic.executors.durable.reconcile.on_cancel import abandon_calls
 from agentic.executors.durable.runs.children import BROKEN_OFF, stop_children, stopped_children
 from agentic.executors.durable.runs.encoding import read_progress, read_result
-from agentic.executors.durable.worker.cached_run import Plan, RunImage
+from agentic.executors.durable.worker.cached_run import CachedRun, StepPlan
 from agentic.executors.durable.worker.claiming import Claimant, claim_new, claim_parent, dispatchable_of
 from agentic.executors.durable.worker.host import RunHost, mark, pending
 
@@ -58,8 +58,8 @@ class Written:
     others: Sequence[Dispatchable]
 
 
-async def tend(
-    host: RunHost, run_id: RunId, *, goes_on: bool = False, on_plan: Callable[[Plan], None] | None = None
+async def advance_run(
+    host: RunHost, run_id: RunId, *, goes_on: bool = False, on_plan: Callable[[StepPlan], None] | None = None
 ) -> Claimed | None:
     """Decide about a run, if it needs a decision.
 
@@ -75,50 +75,52 @@ async def tend(
         LedgerUnavailableError: The ledger cannot be used.
     """
     for _ in range(_MAX_ROUNDS):
-        view = await host.lane.do(lambda ledger: look(ledger, run_id))
+        view = await host.ledger_executor.do(lambda ledger: look(ledger, run_id))
         if view is None or view.run.status.is_final:
             return None
-        image = await host.images.get(run_id, view.run.workflow, view.run.revision)
-        async with image.lock:
-            if image.revision != view.run.revision:
+        cached_run = await host.run_cache.get(run_id, view.run.workflow, view.run.revision)
+        async with cached_run.lock:
+            if cached_run.revision != view.run.revision:
                 continue
-            transition = decide(image, view.run, standing_of(image, view), view.now)
+            transition = decide(cached_run, view.run, superstep_state_of(cached_run, view), view.now)
             if transition is None:
                 return None
-            await abandon_calls(host, image, transition.state)
-            plan = image.plan([transition], view.now)
+            await abandon_calls(host, cached_run, transition.state)
+            plan = cached_run.plan([transition], view.now)
             is_unwanted = view.run.cancel_reason is not None
             # Ending the stopped child runs may take longer than a claim lasts.
             is_over = is_unwanted or plan.state.status in BROKEN_OFF
             claimant = host.me if goes_on and not is_over else None
-            written = await host.lane.do(partial(write_plan, run=view.run, plan=plan, claimant=claimant))
+            written = await host.ledger_executor.do(
+                partial(write_plan, run=view.run, plan=plan, claimant=claimant)
+            )
             if written is not None:
-                host.take(image, plan)
+                host.take(cached_run, plan)
                 if on_plan is not None:
                     on_plan(plan)
                 await host.spread(written.others)
                 if plan.state.status in BROKEN_OFF:
-                    await _tend_stopped(host, run_id)
+                    await _advance_stopped(host, run_id)
                     return None
                 if plan.is_settled or is_unwanted:
                     continue
                 return written.claimed
-            host.images.drop(run_id)
+            host.run_cache.drop(run_id)
     return None
 
 
-async def _tend_stopped(host: RunHost, run_id: RunId) -> None:
+async def _advance_stopped(host: RunHost, run_id: RunId) -> None:
     """End the child runs that were stopped with a run; notify their running handlers."""
-    for child in await host.lane.do(lambda ledger: stopped_children(ledger, run_id)):
+    for child in await host.ledger_executor.do(lambda ledger: stopped_children(ledger, run_id)):
         host.leases.look()
         try:
-            await tend(host, child)
+            await advance_run(host, child)
         except (CheckpointError, UnknownWorkflowError) as exc:
             log.info("run.refused", run_id=child, reason=str(exc))
 
 
 def write_plan(
-    ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None
+    ledger: LedgerTransaction, run: RunRow, plan: StepPlan, claimant: Claimant | None
 ) -> Written | None:
     """Write a plan; None after another decision."""
     if not advance(ledger, run, plan):
@@ -126,7 +128,7 @@ def write_plan(
     return written(ledger, run, plan, claimant)
 
 
-def advance(ledger: LedgerTransaction, run: RunRow, plan: Plan) -> bool:
+def advance(ledger: LedgerTransaction, run: RunRow, plan: StepPlan) -> bool:
     """Write a plan and its further changes; False after another decision."""
     if not ledger.advance(run.run_id, run.superstep, run.revision, plan.step):
         return False
@@ -137,7 +139,7 @@ def advance(ledger: LedgerTransaction, run: RunRow, plan: Plan) -> bool:
     return True
 
 
-def written(ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None) -> Written:
+def written(ledger: LedgerTransaction, run: RunRow, plan: StepPlan, claimant: Claimant | None) -> Written:
     """Claim one of a plan's due activations, if there are any, and mark the others.
 
     If the plan makes a child run rest, claim the activation that waited for it.
@@ -169,20 +171,20 @@ def _pending_again(ledger: LedgerTransaction, row: ActivationRow) -> list[Dispat
     return [dispatchable_of(row, outer.workflow)]
 
 
-def standing_of(image: RunImage, view: View) -> Standing:
-    """Return the superstep in the ledger; the image keeps the results of closed activations."""
-    codec = image.workflow.codec
+def superstep_state_of(cached_run: CachedRun, view: View) -> SuperstepState:
+    """Return the superstep in the ledger; the cached run keeps the results of closed activations."""
+    codec = cached_run.workflow.codec
     results, tried = {}, {}
     for outcome in view.outcomes:
         key = (outcome.id.executor_id, outcome.id.shard)
-        activation = image.activation(outcome.id)
+        activation = cached_run.activation(outcome.id)
         if activation is None:
             continue
         if outcome.result is not None:
-            known = image.finished(key)
+            known = cached_run.finished(key)
             if known is None:
                 known = read_result(codec, activation, outcome.result)
-                image.keep(known)
+                cached_run.keep(known)
             results[key] = known
         elif outcome.progress is not None:
             tried[key] = read_progress(codec, outcome.progress)
@@ -192,7 +194,7 @@ def standing_of(image: RunImage, view: View) -> Standing:
         if row.progress is not None
     }
     has_running = any(row.status is ActivationStatus.RUNNING for row in view.open)
-    return Standing(results, tried, waiting, bool(view.open), has_running)
+    return SuperstepState(results, tried, waiting, bool(view.open), has_running)
 
 
 def look(ledger: LedgerTransaction, run_id: RunId) -> View | None:

@@ -22,50 +22,50 @@ from agentic.core.graph.model.result import RunResult
 from agentic.core.graph.model.state import RunState
 from agentic.core.graph.running.on_cancel import abandon, abandoned
 from agentic.core.logging import get_logger
-from agentic.executors.durable.worker.cached_run import RunImage
+from agentic.executors.durable.worker.cached_run import CachedRun
 from agentic.executors.durable.worker.host import RunHost
 from agentic.executors.durable.worker.preparing import tell_clean, with_effects
 
 log = get_logger(__name__)
 
 
-async def abandon_calls(host: RunHost, image: RunImage, state: RunState) -> None:
+async def abandon_calls(host: RunHost, cached_run: CachedRun, state: RunState) -> None:
     """Make executors end their work in other systems, if ``state`` is the early end of a run.
 
     Raises:
         LedgerUnavailableError: The ledger cannot be used.
     """
-    calls = abandoned(image.graph, state)
+    calls = abandoned(cached_run.graph, state)
     if not calls:
         return
     services = RunServices(
-        reducers=image.graph.reducers,
-        run_id=image.run_id,
+        reducers=cached_run.graph.reducers,
+        run_id=cached_run.run_id,
         path=state.path,
         clock=time.time,
-        tell=None if host.tell is None else partial(tell_clean, host.tell, image),
+        tell=None if host.tell is None else partial(tell_clean, host.tell, cached_run),
         run_sub=_refuse,
-        pack=make_storable_packer(image.workflow.codec),
+        pack=make_storable_packer(cached_run.workflow.codec),
         keeps_inputs=True,
         is_stored=True,
         previous_errors=state.previous_errors,
     )
-    with bound_contextvars(**image.log_context):
-        known = [await _with_effects(host, image, call) for call in calls]
-        await abandon([call for call in known if call is not None], image.graph, services, state)
+    with bound_contextvars(**cached_run.log_context):
+        known = [await _with_effects(host, cached_run, call) for call in calls]
+        await abandon([call for call in known if call is not None], cached_run.graph, services, state)
 
 
-async def _with_effects(host: RunHost, image: RunImage, call: Activation) -> Activation | None:
+async def _with_effects(host: RunHost, cached_run: CachedRun, call: Activation) -> Activation | None:
     """Return a call with its effects, also from a killed process; None if they are damaged."""
     try:
-        return await _knowing(host, image, call)
+        return await _knowing(host, cached_run, call)
     except CorruptContentError as exc:  # the run must end anyway
         log.warning("call.unreadable", executor_id=call.executor_id, reason=str(exc))
         return None
 
 
-async def _knowing(host: RunHost, image: RunImage, call: Activation) -> Activation:
-    progress = await with_effects(host, image, call.origin, call.delivery.progress)
+async def _knowing(host: RunHost, cached_run: CachedRun, call: Activation) -> Activation:
+    progress = await with_effects(host, cached_run, call.origin, call.delivery.progress)
     return replace(call, delivery=replace(call.delivery, progress=progress))
 
 

@@ -21,7 +21,7 @@ from agentic.core.ledger import (
 from agentic.core.logging import get_logger
 from agentic.core.types import RunId
 from agentic.executors.durable.errors import CrashedError, UnknownWorkflowError
-from agentic.executors.durable.reconcile.advance import tend
+from agentic.executors.durable.reconcile.advance import advance_run
 from agentic.executors.durable.reconcile.deciding import GRACE_S
 from agentic.executors.durable.runs.cutting_off import cut_off
 from agentic.executors.durable.runs.encoding import write_result
@@ -122,14 +122,16 @@ class Reconciler:
         """
         swept = Swept()
         minds = self._host.me.minds
-        for row in await self._host.lane.do(_abandoned):
+        for row in await self._host.ledger_executor.do(_abandoned):
             if minds(row.id.run_id):
                 await self._apart(row.id.run_id, self._take_back(row, swept))
-        neglected = await self._host.lane.do(lambda ledger: ledger.neglected_runs(cancel_grace_s=GRACE_S))
+        neglected = await self._host.ledger_executor.do(
+            lambda ledger: ledger.neglected_runs(cancel_grace_s=GRACE_S)
+        )
         for run in neglected:
             if minds(run.run_id) and await self._apart(run.run_id, self._tend(run)):
                 swept.tended += 1
-        lost = await self._host.lane.do(self._lost)
+        lost = await self._host.ledger_executor.do(self._lost)
         await self._host.spread(lost)
         swept.dispatched += len(lost)
         if not swept.is_empty:
@@ -153,10 +155,10 @@ class Reconciler:
     async def _tend(self, run: RunRow) -> None:
         """Decide about a run; a run to cancel ends without its code where the code is missing."""
         try:
-            await tend(self._host, run.run_id)
+            await advance_run(self._host, run.run_id)
         except (CheckpointError, UnknownWorkflowError):
             on_cut = self._host.on_cut
-            is_over = run.cancel_at is not None and await self._host.lane.do(
+            is_over = run.cancel_at is not None and await self._host.ledger_executor.do(
                 lambda ledger: cut_off(ledger, run.run_id, on_cut)
             )
             if not is_over:
@@ -171,7 +173,7 @@ class Reconciler:
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
         """
-        running = await self._host.lane.do(
+        running = await self._host.ledger_executor.do(
             lambda ledger: ledger.list_activations(statuses=[ActivationStatus.RUNNING])
         )
         own = [row for row in running if row.worker is not None and is_process(row.worker, stalled.pid)]
@@ -194,7 +196,7 @@ class Reconciler:
                 ledger.add_decisions(_crash_decisions(row, settled))
             return True
 
-        if await self._host.lane.do(write):
+        if await self._host.ledger_executor.do(write):
             log.warning("activation.crashed", activation=str(row.id), reason=settled.note, worker=row.worker)
 
     def _lost(self, ledger: LedgerTransaction) -> Sequence[Dispatchable]:
@@ -219,7 +221,7 @@ class Reconciler:
             ledger.add_decisions(_crash_decisions(row, settled))
             return True
 
-        if not await self._host.lane.do(write):
+        if not await self._host.ledger_executor.do(write):
             return
         swept.expired += 1
         swept.dead += settled.status is ActivationStatus.DEAD
@@ -242,18 +244,18 @@ class Reconciler:
 
     async def _given_up(self, row: ActivationRow, error: CrashedError) -> Settled:
         """Return the end of an activation that is not retried: a failure, which edges may take."""
-        run = await self._host.lane.do(lambda ledger: ledger.run(row.id.run_id))
+        run = await self._host.ledger_executor.do(lambda ledger: ledger.run(row.id.run_id))
         if run is None:
             raise CheckpointNotFoundError(row.id.run_id, None)
-        image = await self._host.images.get(run.run_id, run.workflow, run.revision)
-        prepared = await prepare(self._host, image, Lease(row.id, row.fence), row.progress)
+        cached_run = await self._host.run_cache.get(run.run_id, run.workflow, run.revision)
+        prepared = await prepare(self._host, cached_run, Lease(row.id, row.fence), row.progress)
         if prepared is None:
             return Settled(status=ActivationStatus.SKIPPED)
         result = await prepared.give_up(error)
-        fails = not is_handled(image.graph, image.state, result)
+        fails = not is_handled(cached_run.graph, cached_run.state, result)
         return Settled(
             status=ActivationStatus.DEAD,
-            result=write_result(image.workflow.codec, result),
+            result=write_result(cached_run.workflow.codec, result),
             note=str(error),
             is_crash=True,
             skips_rest=fails and row.lanes == 1,

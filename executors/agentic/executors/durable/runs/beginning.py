@@ -14,17 +14,17 @@ from agentic.core.graph.model.result import RunStatus
 from agentic.core.graph.planning.planner import Answer, Transition, go_on, settle, start
 from agentic.core.graph.running.runner import deadline_of, new_state
 from agentic.core.types import RunId
-from agentic.executors.durable.runs.catalog import Flow
-from agentic.executors.durable.worker.cached_run import Plan, RunImage
+from agentic.executors.durable.runs.catalog import RegisteredWorkflow
+from agentic.executors.durable.worker.cached_run import CachedRun, StepPlan
 
 
 def begin(
-    flow: Flow, run_id: RunId, message: object, now: float, call: SubCall | None = None
-) -> tuple[RunImage, Plan]:
+    registered: RegisteredWorkflow, run_id: RunId, message: object, now: float, call: SubCall | None = None
+) -> tuple[CachedRun, StepPlan]:
     """Return a new run and its first plan.
 
     Args:
-        flow: The run's workflow.
+        registered: The run's workflow.
         run_id: The run's name.
         message: Given to every start executor.
         now: Seconds since the epoch.
@@ -35,7 +35,7 @@ def begin(
         UnencodableError: It cannot be stored.
         UnstorableTypesError: Runs of the workflow cannot be stored.
     """
-    workflow = flow.workflow
+    workflow = registered.workflow
     if call is None:  # the parent's events cover its child runs
         workflow.check_storable()
     for name in workflow.graph.starts:
@@ -45,33 +45,33 @@ def begin(
     state = new_state(run_id, "" if call is None else call.path, now, workflow.config)
     if call is not None:
         state = replace(state, previous_errors=call.previous_errors)
-    image = RunImage(flow, state, CheckpointTracker(workflow, run_id))
+    cached_run = CachedRun(registered, state, CheckpointTracker(workflow, run_id))
     own_version = None if workflow.has_lent_version else workflow.version
     facts = {"workflow": workflow.id, "version": own_version}
     payload = make_storable_packer(workflow.codec)(message)
     decision = start(workflow.graph, workflow.config, state, now, payload, facts)
-    return image, image.plan([decision], now)
+    return cached_run, cached_run.plan([decision], now)
 
 
 def take_up(
-    image: RunImage,
+    cached_run: CachedRun,
     answers: Mapping[str, Answer | None],
     now: float,
     facts: Mapping[str, object],
     *,
     before: Sequence[Transition] = (),
-) -> Plan:
+) -> StepPlan:
     """Return the plan that continues a run that waits, failed or was cancelled.
 
     Args:
-        image: The run.
+        cached_run: The run.
         answers: By name of the request within the run; None for one that expired.
         now: Seconds since the epoch.
         facts: Changes since then, for the event.
         before: Decisions to make first.
     """
-    graph, config = image.graph, image.config
-    state = before[-1].state if before else image.state
+    graph, config = cached_run.graph, cached_run.config
+    state = before[-1].state if before else cached_run.state
     state = replace(state, deadline=deadline_of(now, config))
     # The parent run reports expired requests to a child run.
     asked = () if state.path else state.open_requests
@@ -85,4 +85,4 @@ def take_up(
         state = decisions[-1].state
     if not is_waiting:
         decisions.append(go_on(graph, config, state, now, facts))
-    return image.plan(decisions, now)
+    return cached_run.plan(decisions, now)

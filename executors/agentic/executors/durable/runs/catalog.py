@@ -20,7 +20,7 @@ from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.runs.hooks import NO_HOOKS, RunHooks, hooks_within
 
 Factory = Callable[[], Workflow]
-Builder = Callable[[str], "Flow"]
+Builder = Callable[[str], "RegisteredWorkflow"]
 Close = Callable[[], Awaitable[None]]
 
 NODE_MARK = "#"
@@ -28,7 +28,7 @@ NODE_MARK = "#"
 
 
 @record
-class Flow:
+class RegisteredWorkflow:
     """A workflow as its runs need it.
 
     Attributes:
@@ -70,41 +70,41 @@ class WorkflowCatalog:
         self._trusted = tuple(trusted)
         self._builders = dict(builders or {})
         self._size = size
-        self._built: OrderedDict[str, Flow] = OrderedDict()
+        self._built: OrderedDict[str, RegisteredWorkflow] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, name: str) -> Flow:
+    def get(self, name: str) -> RegisteredWorkflow:
         """Return a workflow. May block: builders may read a database. Any thread may call it.
 
         Raises:
             UnknownWorkflowError: No workflow has that name, or its package is not trusted.
         """
-        flow = self.built(name)
-        return self._keep(name, self._build(name)) if flow is None else flow
+        registered = self.built(name)
+        return self._keep(name, self._build(name)) if registered is None else registered
 
-    def built(self, name: str) -> Flow | None:
+    def built(self, name: str) -> RegisteredWorkflow | None:
         """Return a workflow if it is built and kept; never blocks."""
         with self._lock:
-            flow = self._built.get(name)
-            if flow is not None:
+            registered = self._built.get(name)
+            if registered is not None:
                 self._built.move_to_end(name)
-            return flow
+            return registered
 
     async def aclose(self) -> None:
         """Close all that the workflows have opened in this process."""
-        for flow in self._built.values():
-            if flow.close is not None:
-                await flow.close()
+        for registered in self._built.values():
+            if registered.close is not None:
+                await registered.close()
 
-    def _keep(self, name: str, flow: Flow) -> Flow:
+    def _keep(self, name: str, registered: RegisteredWorkflow) -> RegisteredWorkflow:
         """Keep a workflow; return another thread's of this name instead, so that the one in use is closed."""
         with self._lock:
-            kept = self._built.setdefault(name, flow)
+            kept = self._built.setdefault(name, registered)
             if len(self._built) > self._size:
                 self._built.popitem(last=False)
             return kept
 
-    def _build(self, name: str) -> Flow:
+    def _build(self, name: str) -> RegisteredWorkflow:
         outer, mark, node = name.rpartition(NODE_MARK)
         if mark:
             around = self.get(outer)
@@ -112,14 +112,14 @@ class WorkflowCatalog:
             if not isinstance(executor, WorkflowExecutor):
                 raise UnknownWorkflowError(name, f"{outer!r} has no workflow as its node {node!r}")
             inner = executor.workflow.within(around.workflow)
-            return Flow(inner, hooks_within(around.hooks), around.queue)
+            return RegisteredWorkflow(inner, hooks_within(around.hooks), around.queue)
         kind, _, rest = name.partition(":")
         if rest and kind in self._builders:
             return _built(name, self._builders[kind], rest)
         built = _called(name, self._factory(name))
         if not isinstance(built, Workflow):
             raise UnknownWorkflowError(name, f"its factory returned {type(built).__name__}, not a Workflow")
-        return Flow(built)
+        return RegisteredWorkflow(built)
 
     def _factory(self, name: str) -> Factory:
         if name in self._factories:
@@ -155,7 +155,7 @@ def _imported(name: str, module: str, attribute: str) -> object:
         raise UnknownWorkflowError(name, f"importing {module!r} raised {line_of(exc)}") from exc
 
 
-def _built(name: str, builder: Builder, rest: str) -> Flow:
+def _built(name: str, builder: Builder, rest: str) -> RegisteredWorkflow:
     try:
         return builder(rest)
     except Exception:  # explains itself, also when the database is unavailable

@@ -30,8 +30,8 @@ from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.runs.beginning import begin, take_up
 from agentic.executors.durable.runs.catalog import NODE_MARK
-from agentic.executors.durable.worker.activity import WaitsFor
-from agentic.executors.durable.worker.cached_run import Plan, RunImage
+from agentic.executors.durable.worker.activity import WaitsForChild
+from agentic.executors.durable.worker.cached_run import CachedRun, StepPlan
 from agentic.executors.durable.worker.host import RunHost
 
 BROKEN_OFF = frozenset({RunStatus.FAILED, RunStatus.CANCELLED})
@@ -41,18 +41,18 @@ STOPPED_AROUND = "the run around it was broken off"
 
 
 @record
-class Child:
+class ChildRun:
     """A child run that must start or continue.
 
     Attributes:
-        image: The run.
+        cached_run: The run.
         plan: The plan that starts or continues it.
         is_new: Whether it starts.
         workflow: Name that any worker can find its workflow by.
     """
 
-    image: RunImage
-    plan: Plan
+    cached_run: CachedRun
+    plan: StepPlan
     is_new: bool
     workflow: str
 
@@ -68,12 +68,12 @@ async def read_child(
         workflow: Its own workflow.
         call: Its name, and the answers it gets.
     """
-    run = await host.lane.do(lambda ledger: ledger.run(call.run_id))
+    run = await host.ledger_executor.do(lambda ledger: ledger.run(call.run_id))
     if run is None or run.status is RunStatus.RUNNING:
         return None
     if _was_stopped_around(run):
         return None
-    stored = await host.lane.do(lambda ledger: ledger.load(call.run_id))
+    stored = await host.ledger_executor.do(lambda ledger: ledger.load(call.run_id))
     found = restore(stored, workflow.within(around))
     state = found.state
     if _has_to_go_on(state, call):
@@ -96,31 +96,35 @@ async def read_child(
 
 
 @asynccontextmanager
-async def prepared_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> AsyncIterator[Child | None]:
+async def prepared_child(
+    host: RunHost, claimed: Claimed, waits: WaitsForChild
+) -> AsyncIterator[ChildRun | None]:
     """Yield the child run an activation must wait for; in the block nothing else here decides about it.
 
     None if it has come to rest since the activation looked: the activation must look again.
     """
     call = waits.call
     name = f"{claimed.workflow}{NODE_MARK}{claimed.lease.id.executor_id}"
-    row = await host.lane.do(lambda ledger: ledger.run(call.run_id))
+    row = await host.ledger_executor.do(lambda ledger: ledger.run(call.run_id))
     now = time.time()
     if row is None:
-        image, plan = begin(host.catalog.get(name), call.run_id, waits.message, now, call)
-        yield Child(image, plan, is_new=True, workflow=name)
+        cached_run, plan = begin(host.catalog.get(name), call.run_id, waits.message, now, call)
+        yield ChildRun(cached_run, plan, is_new=True, workflow=name)
         return
-    image = await host.images.get(call.run_id, name, row.revision)
-    async with image.lock:
-        goes_on = image.state.status is RunStatus.RUNNING or _was_stopped_around(row)
-        if not goes_on and not _has_to_go_on(image.state, call):
+    cached_run = await host.run_cache.get(call.run_id, name, row.revision)
+    async with cached_run.lock:
+        goes_on = cached_run.state.status is RunStatus.RUNNING or _was_stopped_around(row)
+        if not goes_on and not _has_to_go_on(cached_run.state, call):
             yield None
             return
-        yield Child(image, take_up(image, answers_of(call), now, {}), is_new=False, workflow=name)
+        yield ChildRun(
+            cached_run, take_up(cached_run, answers_of(call), now, {}), is_new=False, workflow=name
+        )
 
 
-def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progress: str) -> bool:
+def write_child(ledger: LedgerTransaction, claimed: Claimed, child: ChildRun, progress: str) -> bool:
     """Make an activation wait for its child run; False after another decision: undo the writes."""
-    run_id, step = child.image.run_id, child.plan.step
+    run_id, step = child.cached_run.run_id, child.plan.step
     # Locked: it cannot be paused or stopped in between without its child.
     around = ledger.run(claimed.lease.id.run_id, lock=True)
     if around is None or around.cancel_at is not None:
@@ -130,7 +134,7 @@ def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progr
             step=step,
             workflow=child.workflow,
             priority=claimed.priority,
-            max_parallel=child.image.config.max_parallel,
+            max_parallel=child.cached_run.config.max_parallel,
             parent=claimed.lease.id,
         )
         try:
@@ -138,7 +142,7 @@ def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progr
         except RunExistsError:  # started by a process that claimed the activation since
             return False
     else:
-        before = child.image.state.superstep, child.image.revision
+        before = child.cached_run.state.superstep, child.cached_run.revision
         is_written = ledger.advance(run_id, *before, step)
     waiting = Settled(status=ActivationStatus.WAITING, progress=progress, waits_for=run_id)
     if not is_written or not ledger.settle(claimed.lease, waiting):

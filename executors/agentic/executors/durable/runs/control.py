@@ -29,12 +29,18 @@ from agentic.executors.durable.errors import (
     LateAnswerError,
     UnknownWorkflowError,
 )
-from agentic.executors.durable.reconcile.advance import Written, look, standing_of, tend, write_plan
-from agentic.executors.durable.reconcile.deciding import caught_up
+from agentic.executors.durable.reconcile.advance import (
+    Written,
+    advance_run,
+    look,
+    superstep_state_of,
+    write_plan,
+)
+from agentic.executors.durable.reconcile.deciding import catch_up
 from agentic.executors.durable.runs.beginning import take_up
 from agentic.executors.durable.runs.children import pause_with_children
 from agentic.executors.durable.runs.cutting_off import CUT_OFF, cut_off_soon
-from agentic.executors.durable.worker.cached_run import Plan, RunImage
+from agentic.executors.durable.worker.cached_run import CachedRun, StepPlan
 from agentic.executors.durable.worker.claiming import dispatchable_of
 from agentic.executors.durable.worker.host import RunHost, mark
 
@@ -67,9 +73,11 @@ async def answer(
     """
     given = Responses(responses, answered_by)
     try:
-        await _go_on(host, run_id, lambda image: given.checked(image.workflow.codec, image.state))
+        await _go_on(
+            host, run_id, lambda cached_run: given.checked(cached_run.workflow.codec, cached_run.state)
+        )
     except LateAnswerError:
-        await tend(host, run_id)
+        await advance_run(host, run_id)
         raise
 
 
@@ -93,11 +101,13 @@ async def cancel(host: RunHost, run_id: RunId, reason: str) -> bool:
     workflow's code, another process may end the run within seconds; else this ends it without the code.
     """
     decision = decided(DecisionKind.CANCEL_REQUESTED, run_id, "the run is to end", reason=reason)
-    if not await host.lane.do(lambda ledger: _noted(ledger, ledger.request_cancel(run_id, reason), decision)):
+    if not await host.ledger_executor.do(
+        lambda ledger: _noted(ledger, ledger.request_cancel(run_id, reason), decision)
+    ):
         return False
     host.leases.look()
     try:
-        await tend(host, run_id)
+        await advance_run(host, run_id)
     except (CheckpointError, UnknownWorkflowError) as exc:
         log.info("run.refused", run_id=run_id, reason=str(exc))
         await cut_off_soon(host, run_id)
@@ -108,7 +118,7 @@ async def pause(host: RunHost, run_id: RunId, *, is_paused: bool) -> bool:
     """Pause a run and its child runs, or continue them; False when the run has already ended."""
     kind = DecisionKind.RUN_PAUSED if is_paused else DecisionKind.RUN_UNPAUSED
     decision = decided(kind, run_id, "nothing more of it starts" if is_paused else "the run continues")
-    return await host.lane.do(
+    return await host.ledger_executor.do(
         lambda ledger: _noted(ledger, pause_with_children(ledger, run_id, is_paused=is_paused), decision)
     )
 
@@ -129,9 +139,9 @@ async def retry(host: RunHost, run_id: RunId) -> int:
     if run.status.is_final:
         await resume(host, run_id)
         return 0
-    again = await host.lane.do(lambda ledger: _retried(ledger, run))
+    again = await host.ledger_executor.do(lambda ledger: _retried(ledger, run))
     if not again:
-        await host.images.get(run_id, run.workflow, run.revision)
+        await host.run_cache.get(run_id, run.workflow, run.revision)
         latest, _ = await _found(host, run_id)
         raise NothingToRetryError(run_id, latest.status)
     await host.spread(again)
@@ -182,7 +192,7 @@ def _in_review(ledger: LedgerTransaction, run: RunRow) -> Iterator[tuple[Activat
 async def _go_on(
     host: RunHost,
     run_id: RunId,
-    answers: Callable[[RunImage], Answers],
+    answers: Callable[[CachedRun], Answers],
     decision: Decision | None = None,
 ) -> None:
     """Continue a run with answers; an explicit decision continues a cancelled run, too."""
@@ -190,29 +200,29 @@ async def _go_on(
         run, now = await _found(host, run_id)
         if decision is None:
             _refuse_if_cancelled(run)
-        image = await host.images.get(run_id, run.workflow, run.revision)
-        async with image.lock:
-            if image.revision != run.revision:
+        cached_run = await host.run_cache.get(run_id, run.workflow, run.revision)
+        async with cached_run.lock:
+            if cached_run.revision != run.revision:
                 continue
-            checked = answers(image)
+            checked = answers(cached_run)
             if run.status is RunStatus.COMPLETED:
                 raise RunEndedError(run_id, run.status, "be resumed")
-            plan = _plan(image, run, checked, now, await _left_over(host, image, run))
+            plan = _plan(cached_run, run, checked, now, await _left_over(host, cached_run, run))
             if plan is None:
                 return
-            limits = _limits(image, checked)
-            written = await host.lane.do(
+            limits = _limits(cached_run, checked)
+            written = await host.ledger_executor.do(
                 partial(_write, run=run, plan=plan, answers=checked, limits=limits, decision=decision)
             )
             if written is not None:
-                host.take(image, plan)
+                host.take(cached_run, plan)
                 await host.spread(written.others)
                 break
-            host.images.drop(run_id)
+            host.run_cache.drop(run_id)
     else:
         raise LedgerConflictError(f"run {run_id!r} changed {_MAX_ROUNDS} times meanwhile; try again")
     if plan.is_settled:
-        await tend(host, run_id)
+        await advance_run(host, run_id)
 
 
 def _refuse_if_cancelled(run: RunRow) -> None:
@@ -225,11 +235,11 @@ def _refuse_if_cancelled(run: RunRow) -> None:
         raise CancelledRunError(run.run_id, is_over=run.status is RunStatus.CANCELLED)
 
 
-def _limits(image: RunImage, answers: Answers) -> Mapping[str, float]:
+def _limits(cached_run: CachedRun, answers: Answers) -> Mapping[str, float]:
     """Return the deadlines of requests, by their ids."""
     return {
-        request_id(image.run_id, asked.name): asked.deadline
-        for asked in image.state.open_requests
+        request_id(cached_run.run_id, asked.name): asked.deadline
+        for asked in cached_run.state.open_requests
         if asked.name in answers and asked.deadline is not None
     }
 
@@ -237,7 +247,7 @@ def _limits(image: RunImage, answers: Answers) -> Mapping[str, float]:
 def _write(
     ledger: LedgerTransaction,
     run: RunRow,
-    plan: Plan,
+    plan: StepPlan,
     answers: Answers,
     limits: Mapping[str, float],
     decision: Decision | None,
@@ -264,31 +274,37 @@ def _write(
     return found
 
 
-async def _left_over(host: RunHost, image: RunImage, run: RunRow) -> Sequence[Transition]:
+async def _left_over(host: RunHost, cached_run: CachedRun, run: RunRow) -> Sequence[Transition]:
     """Return the finished work in the superstep of a run that ended without its code."""
-    view = await host.lane.do(lambda ledger: look(ledger, run.run_id)) if run.note == CUT_OFF else None
-    return () if view is None else [caught_up(image, standing_of(image, view), view.now)]
+    view = (
+        await host.ledger_executor.do(lambda ledger: look(ledger, run.run_id))
+        if run.note == CUT_OFF
+        else None
+    )
+    return () if view is None else [catch_up(cached_run, superstep_state_of(cached_run, view), view.now)]
 
 
 def _plan(
-    image: RunImage, run: RunRow, answers: Answers, now: float, before: Sequence[Transition]
-) -> Plan | None:
+    cached_run: CachedRun, run: RunRow, answers: Answers, now: float, before: Sequence[Transition]
+) -> StepPlan | None:
     """Return how to continue a run; None when it continues anyway, or has nothing to do."""
     if run.status is RunStatus.RUNNING:
         if not answers:
             return None
         # Running activations do not change; the next superstep receives the answers.
-        return image.plan([settle(image.graph, image.config, image.state, answers, now)], now)
-    late = [a for a in image.state.open_requests if a.deadline is not None and a.deadline <= now]
+        return cached_run.plan(
+            [settle(cached_run.graph, cached_run.config, cached_run.state, answers, now)], now
+        )
+    late = [a for a in cached_run.state.open_requests if a.deadline is not None and a.deadline <= now]
     if run.status is RunStatus.WAITING_INPUT and not answers and not late:
         return None
-    facts = {"checkpoint": f"{run.run_id}@{run.revision}", "changed": list(image.changed)}
-    return take_up(image, answers, now, facts, before=before)
+    facts = {"checkpoint": f"{run.run_id}@{run.revision}", "changed": list(cached_run.changed)}
+    return take_up(cached_run, answers, now, facts, before=before)
 
 
 async def _found(host: RunHost, run_id: RunId) -> tuple[RunRow, float]:
     """Return a run, and the time of the ledger's clock."""
-    run, now = await host.lane.do(lambda ledger: (ledger.run(run_id), ledger.now()))
+    run, now = await host.ledger_executor.do(lambda ledger: (ledger.run(run_id), ledger.now()))
     if run is None:
         raise UnknownRunError(run_id)
     return run, now

@@ -37,7 +37,7 @@ async def cut_off_soon(host: RunHost, run_id: RunId) -> None:
     """End a run marked for cancellation, unless a process with its code does so within seconds."""
     until = time.monotonic() + max(PATIENCE_S, GRACE_S) + 1.0
     while time.monotonic() < until:
-        if await host.lane.do(partial(cut_off, run_id=run_id, on_cut=host.on_cut)):
+        if await host.ledger_executor.do(partial(cut_off, run_id=run_id, on_cut=host.on_cut)):
             return
         await asyncio.sleep(_LOOK_S)
 

@@ -37,7 +37,7 @@ class AsyncRunHandle:
         Raises:
             UnknownRunError: The run does not exist.
         """
-        run = await self._host.lane.do(lambda ledger: ledger.run(self.run_id))
+        run = await self._host.ledger_executor.do(lambda ledger: ledger.run(self.run_id))
         if run is None:
             raise UnknownRunError(self.run_id)
         return run
@@ -62,7 +62,7 @@ class AsyncRunHandle:
         async with asyncio.timeout(timeout_s):
             pause_s = _FIRST_LOOK_S
             while (run := await self.row()).status is RunStatus.RUNNING:
-                await self._host.rests.wait(self.run_id, pause_s)
+                await self._host.waiters.wait(self.run_id, pause_s)
                 pause_s = min(pause_s * 1.3, _LAST_LOOK_S)
         return run
 
@@ -73,13 +73,15 @@ class AsyncRunHandle:
             TimeoutError: One is still active.
         """
         async with asyncio.timeout(timeout_s):
-            while await self._host.lane.do(lambda ledger: has_stopping(ledger, self.run_id)):  # noqa: ASYNC110
+            while await self._host.ledger_executor.do(lambda ledger: has_stopping(ledger, self.run_id)):  # noqa: ASYNC110
                 await asyncio.sleep(_FIRST_LOOK_S)
 
     async def events(self, after: int = 0) -> list[WorkflowEvent]:
         """Return the run's durable events after a sequence number, in order."""
         found: list[WorkflowEvent] = []
-        while batches := await self._host.lane.do(lambda ledger: ledger.events(self.run_id, after=after)):  # noqa: B023
+        while batches := await self._host.ledger_executor.do(
+            lambda ledger: ledger.events(self.run_id, after=after)  # noqa: B023
+        ):
             found += [event for batch in batches for event in read_batch(batch)]
             after = batches[-1].last
         return found
@@ -101,7 +103,7 @@ class AsyncRunHandle:
         return await pause(self._host, self.run_id, is_paused=is_paused)
 
     async def _read(self, run: RunRow) -> RunResult:
-        stored = await self._host.lane.do(lambda ledger: ledger.load(self.run_id))
+        stored = await self._host.ledger_executor.do(lambda ledger: ledger.load(self.run_id))
         found = restore(stored, self._host.catalog.get(run.workflow).workflow)
         state = found.state
         return RunResult(

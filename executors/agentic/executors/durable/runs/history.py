@@ -14,7 +14,7 @@ from agentic.core.types import ExecutorId
 log = get_logger(__name__)
 
 
-class ProjectPast:
+class ProjectHistory:
     """Looks up past runs of a project; implements :class:`~agentic.core.graph.HistorySource`.
 
     When the bus is unavailable, no run fails: the history is empty, and the log says so.

@@ -14,7 +14,7 @@ from agentic.core.logging import get_logger
 from agentic.executors.durable.reconcile.reconciler import Reconciler
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
 from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
-from agentic.executors.durable.worker.pool import WorkerCrew
+from agentic.executors.durable.worker.pool import WorkerPool
 from agentic.executors.workers.guarding import engine_task
 
 log = get_logger(__name__)
@@ -84,7 +84,7 @@ class LocalRuns(RunService):
         while True:
             wanted = await self._dispatcher.wanted.get()
             try:
-                await WorkerCrew(self.host).work(wanted)
+                await WorkerPool(self.host).work(wanted)
             except LedgerUnavailableError as exc:
                 log.warning("ledger.unavailable", reason=str(exc))
             except Exception as exc:  # of one activation: the others need this worker

@@ -16,9 +16,9 @@ from agentic.executors.durable.runs.starting import Submission, start_run
 from agentic.executors.durable.worker.claiming import Claimant
 from agentic.executors.durable.worker.host import Dispatcher, OnCut, RunHost
 from agentic.executors.durable.worker.leases import LEASE_S, Leases
-from agentic.executors.durable.worker.ledger_executor import DirectLane, LedgerLane
+from agentic.executors.durable.worker.ledger_executor import DirectLedgerExecutor, LedgerExecutor
 from agentic.executors.durable.worker.process_names import process_name
-from agentic.executors.durable.worker.run_cache import Images
+from agentic.executors.durable.worker.run_cache import RunCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +59,11 @@ def make_host(
         dispatcher: Notifies workers of activations.
         options: How this process works.
     """
-    lane = DirectLane(store) if options.is_alone else LedgerLane(store)
+    ledger_executor = DirectLedgerExecutor(store) if options.is_alone else LedgerExecutor(store)
     return RunHost(
-        lane=lane,
+        ledger_executor=ledger_executor,
         catalog=catalog,
-        images=Images(lane, catalog),
+        run_cache=RunCache(ledger_executor, catalog),
         leases=Leases(store, options.lease_s),
         dispatcher=dispatcher,
         tell=options.tell,
@@ -118,4 +118,4 @@ class RunService:
     def close(self) -> None:
         """End the threads after all pending calls to the ledger."""
         self.host.leases.close()
-        self.host.lane.close()
+        self.host.ledger_executor.close()

@@ -52,14 +52,14 @@ async def start_run(host: RunHost, workflow: str, message: object, how: Submissi
     if how.idempotency_key is not None and not is_storable(how.idempotency_key):
         raise IdempotencyKeyError(how.idempotency_key)
     run_id = RunId(new_id()) if how.run_id is None else checked_run_id(how.run_id)
-    flow = await asyncio.to_thread(host.catalog.get, workflow)
-    image, plan = begin(flow, run_id, message, time.time())
+    registered = await asyncio.to_thread(host.catalog.get, workflow)
+    cached_run, plan = begin(registered, run_id, message, time.time())
     new = NewRun(
         step=plan.step,
         workflow=workflow,
         idempotency_key=how.idempotency_key,
         priority=how.priority,
-        max_parallel=flow.workflow.config.max_parallel,
+        max_parallel=registered.workflow.config.max_parallel,
     )
 
     def write(ledger: LedgerTransaction) -> tuple[RunId, list[Dispatchable]]:
@@ -73,9 +73,9 @@ async def start_run(host: RunHost, workflow: str, message: object, how: Submissi
         mark(ledger, others)
         return accepted, others
 
-    accepted, others = await host.lane.do(write)
+    accepted, others = await host.ledger_executor.do(write)
     if others:  # it is new
-        host.take(image, plan)
+        host.take(cached_run, plan)
     if how.is_told:
         await host.spread(others)
     return accepted

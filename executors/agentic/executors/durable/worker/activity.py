@@ -28,7 +28,7 @@ from agentic.core.logging import get_logger
 from agentic.core.masking import learning
 from agentic.core.records import record
 from agentic.executors.durable.worker import patience
-from agentic.executors.durable.worker.cached_run import RunImage
+from agentic.executors.durable.worker.cached_run import CachedRun
 from agentic.executors.workers.guarding import at_most
 from agentic.executors.workers.pulse import own_pulse
 from agentic.mappers.database.away import went_away
@@ -37,14 +37,14 @@ log = get_logger(__name__)
 
 
 @record
-class Again:
+class RetryLater:
     """A try failed, and another one will follow."""
 
     delay_s: float
 
 
 @record
-class WaitsFor:
+class WaitsForChild:
     """The activation waits for a child run, which must start or continue."""
 
     workflow: WorkflowDefinition
@@ -52,7 +52,7 @@ class WaitsFor:
     call: SubCall
 
 
-Outcome = ActivationResult | Again | WaitsFor
+Outcome = ActivationResult | RetryLater | WaitsForChild
 
 ChildReader = Callable[[WorkflowDefinition, SubCall], Awaitable[tuple[RunResult, SubRun] | None]]
 """Returns the result of a child run; None if it must start, or continue with answers."""
@@ -80,45 +80,45 @@ class Activity:
     """The tries of a claimed activation in this process.
 
     Args:
-        image: Its run.
+        cached_run: Its run.
         activation: The activation to handle.
         progress: The progress from its tries so far.
         surroundings: Its other needs.
     """
 
     def __init__(
-        self, image: RunImage, activation: Activation, progress: Progress, surroundings: Surroundings
+        self, cached_run: CachedRun, activation: Activation, progress: Progress, surroundings: Surroundings
     ) -> None:
-        self._image = image
+        self._cached_run = cached_run
         self._surroundings = surroundings
         self._activation = activation
         self._deadline = surroundings.deadline
         self._is_patient = True
         self._services = RunServices(
-            reducers=image.graph.reducers,
-            run_id=image.run_id,
-            path=image.state.path,
+            reducers=cached_run.graph.reducers,
+            run_id=cached_run.run_id,
+            path=cached_run.state.path,
             clock=time.time,
             tell=surroundings.tell,
             run_sub=self._run_sub,
-            pack=make_storable_packer(image.workflow.codec),
+            pack=make_storable_packer(cached_run.workflow.codec),
             deadline=self._deadline,
-            keeps_inputs=True,  # the image may serve a second try
+            keeps_inputs=True,  # the cached run may serve a second try
             is_stored=True,
             history=surroundings.history,
             keep_once=self._keep_once,
             joins_commit=True,
-            previous_errors=image.state.previous_errors,
+            previous_errors=cached_run.state.previous_errors,
             is_passing=lambda error: self._is_patient and went_away(error),
         )
-        view = image.seen_by(activation)
-        self._attempts = Attempts(activation, image.graph, self._services, image.config, view)
+        view = cached_run.view_for(activation)
+        self._attempts = Attempts(activation, cached_run.graph, self._services, cached_run.config, view)
         # Not the activation's own progress: the barrier publishes parts missing from the run's log.
         self._attempts.progress = progress
         self._past = progress
-        node = image.graph.executors[activation.executor_id]
+        node = cached_run.graph.executors[activation.executor_id]
         self._is_child_run = isinstance(node, WorkflowExecutor)
-        self._timeout_s = node.timeout_s or image.config.timeout_s
+        self._timeout_s = node.timeout_s or cached_run.config.timeout_s
 
     @property
     def progress(self) -> Progress:
@@ -142,18 +142,18 @@ class Activity:
             CancelledError: The process stops it.
             LedgerUnavailableError: The ledger is unavailable; the handler was stopped, but did not fail.
         """
-        kept = self._image.state.kept.get(self._activation.key)
+        kept = self._cached_run.state.kept.get(self._activation.key)
         if kept is not None:
             return await with_edge_decisions(
-                kept, self._image.graph
+                kept, self._cached_run.graph
             )  # done, but its conditions were not evaluated
-        name = ActivationId(self._image.run_id, self._activation.superstep, *self._activation.key)
+        name = ActivationId(self._cached_run.run_id, self._activation.superstep, *self._activation.key)
         pulse = None if self._timeout_s is None else own_pulse()
         try:
             with (
                 nullcontext() if pulse is None or self._timeout_s is None else pulse.at_work(self._timeout_s),
-                bound_contextvars(**self._image.log_context, activation=str(name)),
-                learning(self._image.secrets),
+                bound_contextvars(**self._cached_run.log_context, activation=str(name)),
+                learning(self._cached_run.secrets),
             ):
                 return _outcome(await self._within_deadline())
         except _WaitSignal as signal:
@@ -230,7 +230,7 @@ class Activity:
         except LedgerUnavailableError as exc:
             raise _AwaySignal(exc) from exc
         if found is None:
-            raise _WaitSignal(WaitsFor(workflow, message, call))
+            raise _WaitSignal(WaitsForChild(workflow, message, call))
         return found
 
     async def _keep_once(self, key: str, payload: Payload) -> None:
@@ -243,17 +243,17 @@ class Activity:
 class DeadlineSignal(Exception):  # noqa: N818 - not an error: the run's time is over
     """The run must end, because its time is over."""
 
-    def error_of(self, image: RunImage, unfinished: Mapping[str, None]) -> RunTimeoutError:
+    def error_of(self, cached_run: CachedRun, unfinished: Mapping[str, None]) -> RunTimeoutError:
         """Return the error that ends the run."""
-        state = image.state
-        limit = image.config.run_timeout_s or (state.deadline or state.started_at) - state.started_at
+        state = cached_run.state
+        limit = cached_run.config.run_timeout_s or (state.deadline or state.started_at) - state.started_at
         return RunTimeoutError(state.run_id, limit, list(unfinished))
 
 
 class _WaitSignal(ParkedSignal):
     """Leaves a handler that must wait for its child run."""
 
-    def __init__(self, waits: WaitsFor) -> None:
+    def __init__(self, waits: WaitsForChild) -> None:
         super().__init__("waits for a child run")
         self.waits = waits
 
@@ -267,4 +267,4 @@ class _AwaySignal(ParkedSignal):
 
 
 def _outcome(tried: ActivationResult | float) -> Outcome:
-    return tried if isinstance(tried, ActivationResult) else Again(tried)
+    return tried if isinstance(tried, ActivationResult) else RetryLater(tried)

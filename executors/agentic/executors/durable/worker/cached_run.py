@@ -22,13 +22,13 @@ from agentic.core.ledger import ActivationId, NewActivation, OnCommit, Step
 from agentic.core.masking import KnownSecrets
 from agentic.core.records import record
 from agentic.core.types import RunId
-from agentic.executors.durable.runs.catalog import Flow
+from agentic.executors.durable.runs.catalog import RegisteredWorkflow
 from agentic.executors.durable.runs.encoding import batches, write_result
 from agentic.executors.durable.runs.hooks import OnceKept
 
 
 @record
-class Plan:
+class StepPlan:
     """A decision that is not in the ledger yet.
 
     Attributes:
@@ -55,13 +55,13 @@ class Plan:
         return is_running and all(activation.result is not None for activation in new)
 
 
-class RunImage:
+class CachedRun:
     """A run at one of its checkpoints.
 
     It follows the decisions of this process; a decision of another process makes it outdated.
 
     Args:
-        flow: The run's workflow.
+        registered: The run's workflow.
         state: The run's state.
         tracker: The parts of it in the ledger.
         changed: Names of executors and conditions whose code has changed since the run began.
@@ -70,15 +70,19 @@ class RunImage:
         workflow: The run's workflow.
         state: The run's state.
         changed: As given.
-        lock: Held from the making of a plan until it is applied, or the image dropped.
+        lock: Held from the making of a plan until it is applied, or the run is dropped.
     """
 
     def __init__(
-        self, flow: Flow, state: RunState, tracker: CheckpointTracker, changed: tuple[str, ...] = ()
+        self,
+        registered: RegisteredWorkflow,
+        state: RunState,
+        tracker: CheckpointTracker,
+        changed: tuple[str, ...] = (),
     ) -> None:
-        self.workflow = flow.workflow
-        self._hooks = flow.hooks
-        self._queue = flow.queue
+        self.workflow = registered.workflow
+        self._hooks = registered.hooks
+        self._queue = registered.queue
         self.state = state
         self.changed = changed
         self.lock = asyncio.Lock()
@@ -89,17 +93,17 @@ class RunImage:
         self._once_kept: OnceKept | None = None
 
     @classmethod
-    def restored(cls, flow: Flow, stored: StoredCheckpoint) -> RunImage:
+    def restored(cls, registered: RegisteredWorkflow, stored: StoredCheckpoint) -> CachedRun:
         """Return a run from a checkpoint.
 
         Raises:
             CheckpointVersionError: The workflow, or its version, is a different one.
             CorruptCheckpointError: The checkpoint is damaged.
         """
-        found = restore(stored, flow.workflow)
+        found = restore(stored, registered.workflow)
         run_id = found.state.run_id
-        tracker = CheckpointTracker(flow.workflow, run_id, saved=found.saved, converted=found.converted)
-        return cls(flow, found.state, tracker, found.changed)
+        tracker = CheckpointTracker(registered.workflow, run_id, saved=found.saved, converted=found.converted)
+        return cls(registered, found.state, tracker, found.changed)
 
     @property
     def run_id(self) -> RunId:
@@ -158,7 +162,7 @@ class RunImage:
         """Return an activation's result, if this process knows it."""
         return self._finished.get(key) or self.state.kept.get(key)
 
-    def seen_by(self, activation: Activation) -> StateView:
+    def view_for(self, activation: Activation) -> StateView:
         """Return the run's state as an activation sees it; earlier ones of its lane must be known."""
         executor_id = activation.executor_id
         view = StateView(self.state.shared, self.state.local.get(executor_id, {}))
@@ -170,7 +174,7 @@ class RunImage:
                 view = view_after(self.graph, view, earlier)
         return view
 
-    def plan(self, transitions: Sequence[Transition], now: float) -> Plan:
+    def plan(self, transitions: Sequence[Transition], now: float) -> StepPlan:
         """Return the plan of some decisions, made one after the other.
 
         Notes of an earlier plan that was not applied are dropped.
@@ -196,9 +200,9 @@ class RunImage:
             wake_at=min(deadlines, default=None),
             deadline=state.deadline,
         )
-        return Plan(step, state, draft, self._stays(state), told, self._on_commit(state))
+        return StepPlan(step, state, draft, self._stays(state), told, self._on_commit(state))
 
-    def take(self, plan: Plan) -> None:
+    def take(self, plan: StepPlan) -> None:
         """Apply a plan that the ledger has accepted, and run its actions after the commit."""
         self._tracker.settle(plan.draft)
         once_kept, self._once_kept = self._once_kept, None

@@ -19,12 +19,12 @@ from agentic.core.ledger import (
 from agentic.core.logging import get_logger
 from agentic.core.types import RunId
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
-from agentic.executors.durable.worker.cached_run import Plan, RunImage
+from agentic.executors.durable.worker.cached_run import CachedRun, StepPlan
 from agentic.executors.durable.worker.claiming import Claimant
 from agentic.executors.durable.worker.leases import Leases
-from agentic.executors.durable.worker.ledger_executor import LedgerLane
-from agentic.executors.durable.worker.run_cache import Images
-from agentic.executors.durable.worker.waiters import Rests
+from agentic.executors.durable.worker.ledger_executor import LedgerExecutor
+from agentic.executors.durable.worker.run_cache import RunCache
+from agentic.executors.durable.worker.waiters import RunWaiters
 
 log = get_logger(__name__)
 
@@ -56,43 +56,43 @@ class RunHost:
     """The shared parts of a process that works on durable runs.
 
     Attributes:
-        lane: Access to the ledger.
+        ledger_executor: Access to the ledger.
         catalog: Finds the workflows.
-        images: The cached runs of this process.
+        run_cache: The cached runs of this process.
         leases: Keeps its claims alive.
         dispatcher: Notifies others.
         me: The claimant.
         tell: Receives events, durable and live, if there is a listener.
         history: Knows other runs.
-        rests: Notified when a decision of this process ends a run, or makes it wait for answers.
+        waiters: Notified when a decision of this process ends a run, or makes it wait for answers.
         on_cut: Writes further changes when a run ends without its code.
         on_refused: Called with the reason why this process cannot run a claim.
     """
 
-    lane: LedgerLane
+    ledger_executor: LedgerExecutor
     catalog: WorkflowCatalog
-    images: Images
+    run_cache: RunCache
     leases: Leases
     dispatcher: Dispatcher
     me: Claimant
     tell: Callable[[WorkflowEvent], None] | None = None
     history: HistorySource | None = None
-    rests: Rests = field(default_factory=Rests)
+    waiters: RunWaiters = field(default_factory=RunWaiters)
     on_cut: OnCut | None = None
     on_refused: Callable[[Exception], None] | None = None
 
-    def take(self, image: RunImage, plan: Plan) -> None:
+    def take(self, cached_run: CachedRun, plan: StepPlan) -> None:
         """Apply a plan that the ledger has accepted, and notify if the run rests by it."""
-        image.take(plan)
+        cached_run.take(plan)
         if self.tell is not None:
             for event in plan.events:
                 self.tell(event)
         if plan.state.status.is_final:
-            self.images.drop(image.run_id)
+            self.run_cache.drop(cached_run.run_id)
         else:
-            self.images.put(image)
+            self.run_cache.put(cached_run)
         if plan.state.status is not RunStatus.RUNNING:
-            self.rests.tell(image.run_id)
+            self.waiters.wake(cached_run.run_id)
 
     async def spread(self, activations: Sequence[Dispatchable]) -> None:
         """Notify workers of activations that are marked as dispatched; if that fails, unmark them."""
@@ -103,7 +103,7 @@ class RunHost:
         except Exception as exc:  # any error of a broker: the run is safe in the ledger
             log.warning("dispatch.failed", count=len(activations), error=line_of(exc))
             ids = [activation.id for activation in activations]
-            await self.lane.do(lambda ledger: ledger.mark_dispatched(ids, is_dispatched=False))
+            await self.ledger_executor.do(lambda ledger: ledger.mark_dispatched(ids, is_dispatched=False))
 
 
 def pending(

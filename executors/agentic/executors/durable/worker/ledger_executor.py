@@ -25,7 +25,7 @@ _MAX_CONFLICTS = 20
 _FIRST_PAUSE_S = 0.002
 
 
-class LedgerLane:
+class LedgerExecutor:
     """Does work in transactions of a ledger, in the order of the calls.
 
     Calls that arrive while a transaction is written share the next one: a disk flush costs more than all
@@ -102,7 +102,7 @@ class LedgerLane:
     def _apart(self, transaction: LedgerTransaction, jobs: Sequence[_Job]) -> None:
         for job in jobs:
             try:
-                with transaction.part():
+                with transaction.savepoint():
                     job.outcome = partial(job.answer.set_result, job.work(transaction))
             except LedgerConflictError:
                 raise
@@ -116,7 +116,7 @@ class LedgerLane:
             job.outcome = partial(job.answer.set_exception, exc)
 
 
-class DirectLane(LedgerLane):
+class DirectLedgerExecutor(LedgerExecutor):
     """Does work at once, on the event loop: for a process that does one activation at a time.
 
     A thread switch costs as much as a small transaction, and nothing else waits for the loop.

@@ -13,7 +13,7 @@ MAX_WIDTH = 32
 """Maximum number of concurrent activations per message, even if the graph allows more."""
 
 
-class WorkerCrew:
+class WorkerPool:
     """A worker with helpers where the graph allows messages to be handled concurrently.
 
     Args:

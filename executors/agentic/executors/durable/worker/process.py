@@ -26,10 +26,10 @@ from agentic.executors.durable.publish.live import LiveEvents
 from agentic.executors.durable.publish.messages import MessageDispatcher
 from agentic.executors.durable.reconcile.reconciler import Reconciler, Swept
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
-from agentic.executors.durable.runs.history import ProjectPast
+from agentic.executors.durable.runs.history import ProjectHistory
 from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
 from agentic.executors.durable.worker.patience import patiently
-from agentic.executors.durable.worker.pool import WorkerCrew
+from agentic.executors.durable.worker.pool import WorkerPool
 from agentic.executors.durable.worker.worker import OnClaim, Worked
 from agentic.executors.errors import AgentNotRunnableError, ExecutionFailedError
 from agentic.executors.workers.dispatch import agent_queue
@@ -84,7 +84,7 @@ class RunProcess:
                 dispatcher = MessageDispatcher(self._app, project_id)
                 self._dispatchers.append(dispatcher)
                 project = self._name_of(project_id)
-                past = ProjectPast(self._bus_of, project)
+                past = ProjectHistory(self._bus_of, project)
                 ledger = SqlLedger(self._database, project_id=project_id)
                 self._ledgers.append(ledger)
                 host = make_host(
@@ -111,7 +111,7 @@ class RunProcess:
         """
         await self._connect()
         service = await self._patient_service(project_id)
-        return await WorkerCrew(service.host, on_claim=on_claim).work(wanted)
+        return await WorkerPool(service.host, on_claim=on_claim).work(wanted)
 
     async def run_agent(
         self, execution_id: str, agent_id: str, *, is_again: bool = False, on_claim: OnClaim | None = None
@@ -145,7 +145,7 @@ class RunProcess:
         except AgentNotRunnableError:
             self._observers.refused(agent.project.name, execution_id)
             raise
-        worked = await WorkerCrew(service.host, on_claim=on_claim).work(first)
+        worked = await WorkerPool(service.host, on_claim=on_claim).work(first)
         outcome = await patiently(lambda: in_thread(outcome_of, self._database, execution_id, agent_id))
         if execution_id in worked.failed:
             raise ExecutionFailedError(outcome.error or worked.failed[RunId(execution_id)])

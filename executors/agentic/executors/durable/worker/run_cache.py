@@ -8,35 +8,37 @@ from collections import OrderedDict
 from agentic.core.graph.checkpoints.store import StoredCheckpoint
 from agentic.core.types import RunId
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
-from agentic.executors.durable.worker.cached_run import RunImage
-from agentic.executors.durable.worker.ledger_executor import LedgerLane
+from agentic.executors.durable.worker.cached_run import CachedRun
+from agentic.executors.durable.worker.ledger_executor import LedgerExecutor
 
-MAX_IMAGES = 64
+MAX_CACHED_RUNS = 64
 
 
-class Images:
+class RunCache:
     """The most recently used runs.
 
     Args:
-        lane: To the ledger.
+        ledger_executor: To the ledger.
         catalog: Finds the workflows.
         size: How many runs to keep.
     """
 
-    def __init__(self, lane: LedgerLane, catalog: WorkflowCatalog, size: int = MAX_IMAGES) -> None:
-        self._lane = lane
+    def __init__(
+        self, ledger_executor: LedgerExecutor, catalog: WorkflowCatalog, size: int = MAX_CACHED_RUNS
+    ) -> None:
+        self._ledger_executor = ledger_executor
         self._catalog = catalog
         self._size = size
-        self._images: OrderedDict[RunId, RunImage] = OrderedDict()
+        self._cached_runs: OrderedDict[RunId, CachedRun] = OrderedDict()
 
     def knows(self, run_id: RunId, revision: int) -> bool:
         """Whether a run is known at ``revision`` or later, so that it need not be read."""
-        image = self._images.get(run_id)
-        return image is not None and image.revision >= revision
+        cached_run = self._cached_runs.get(run_id)
+        return cached_run is not None and cached_run.revision >= revision
 
     async def get(
         self, run_id: RunId, workflow: str, revision: int, read: StoredCheckpoint | None = None
-    ) -> RunImage:
+    ) -> CachedRun:
         """Return a run, at ``revision`` or later.
 
         Args:
@@ -50,29 +52,29 @@ class Images:
             CheckpointError: Its checkpoint cannot be used here.
             LedgerUnavailableError: The ledger cannot be used.
         """
-        image = self._images.get(run_id)
-        if image is None or image.revision < revision:
-            image = await self._load(run_id, workflow, read)
-            self.put(image)
+        cached_run = self._cached_runs.get(run_id)
+        if cached_run is None or cached_run.revision < revision:
+            cached_run = await self._load(run_id, workflow, read)
+            self.put(cached_run)
         else:
-            self._images.move_to_end(run_id)
-        return image
+            self._cached_runs.move_to_end(run_id)
+        return cached_run
 
-    def put(self, image: RunImage) -> None:
+    def put(self, cached_run: CachedRun) -> None:
         """Keep a run; the least recently used one is dropped."""
-        self._images[image.run_id] = image
-        self._images.move_to_end(image.run_id)
-        while len(self._images) > self._size:
-            self._images.popitem(last=False)
+        self._cached_runs[cached_run.run_id] = cached_run
+        self._cached_runs.move_to_end(cached_run.run_id)
+        while len(self._cached_runs) > self._size:
+            self._cached_runs.popitem(last=False)
 
     def drop(self, run_id: RunId) -> None:
         """Drop a run: another process continues it, or it has ended."""
-        self._images.pop(run_id, None)
+        self._cached_runs.pop(run_id, None)
 
-    async def _load(self, run_id: RunId, workflow: str, read: StoredCheckpoint | None) -> RunImage:
+    async def _load(self, run_id: RunId, workflow: str, read: StoredCheckpoint | None) -> CachedRun:
         if read is None:
-            read = await self._lane.do(lambda ledger: ledger.load(run_id))
-        flow = self._catalog.built(workflow)
-        if flow is None:
-            flow = await asyncio.to_thread(self._catalog.get, workflow)
-        return RunImage.restored(flow, read)
+            read = await self._ledger_executor.do(lambda ledger: ledger.load(run_id))
+        registered = self._catalog.built(workflow)
+        if registered is None:
+            registered = await asyncio.to_thread(self._catalog.get, workflow)
+        return CachedRun.restored(registered, read)

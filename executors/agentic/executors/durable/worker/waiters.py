@@ -8,13 +8,13 @@ from contextlib import suppress
 from agentic.core.types import RunId
 
 
-class Rests:
+class RunWaiters:
     """Wakes the waiters of a run that comes to rest by a decision of this process."""
 
     def __init__(self) -> None:
         self._waiting: dict[RunId, set[asyncio.Event]] = {}
 
-    def tell(self, run_id: RunId) -> None:
+    def wake(self, run_id: RunId) -> None:
         """Wake the waiters of a run."""
         for event in self._waiting.get(run_id, ()):
             event.set()

@@ -36,11 +36,17 @@ from agentic.core.logging import get_logger
 from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.errors import TimeLimitError
-from agentic.executors.durable.reconcile.advance import advance, tend, written
-from agentic.executors.durable.runs.children import Child, prepared_child, write_child
+from agentic.executors.durable.reconcile.advance import advance, advance_run, written
+from agentic.executors.durable.runs.children import ChildRun, prepared_child, write_child
 from agentic.executors.durable.runs.encoding import write_progress, write_result
-from agentic.executors.durable.worker.activity import Activity, Again, DeadlineSignal, Outcome, WaitsFor
-from agentic.executors.durable.worker.cached_run import Plan, RunImage
+from agentic.executors.durable.worker.activity import (
+    Activity,
+    DeadlineSignal,
+    Outcome,
+    RetryLater,
+    WaitsForChild,
+)
+from agentic.executors.durable.worker.cached_run import CachedRun, StepPlan
 from agentic.executors.durable.worker.claiming import Taken, claim_any, claim_of_run, claim_wanted
 from agentic.executors.durable.worker.host import MAX_COUNTDOWN_S, RunHost, mark
 from agentic.executors.durable.worker.patience import pauses
@@ -120,7 +126,7 @@ class _Job:
     """An activation that this process works on."""
 
     claimed: Claimed
-    image: RunImage
+    cached_run: CachedRun
     activity: Activity
 
 
@@ -221,18 +227,18 @@ class DurableWorker:
 
     async def _claim_and_read(self, claim: Callable[[LedgerTransaction], Taken]) -> Taken:
         """Claim, and read the unknown parts of the run in the same transaction."""
-        images = self._host.images
+        run_cache = self._host.run_cache
 
         def work(ledger: LedgerTransaction) -> tuple[Taken, StoredCheckpoint | None]:
             taken = claim(ledger)
             claimed = taken.claimed
-            if claimed is None or images.knows(claimed.lease.id.run_id, claimed.revision):
+            if claimed is None or run_cache.knows(claimed.lease.id.run_id, claimed.revision):
                 return taken, None
             with suppress(CheckpointError):  # the next reader reports the error
                 return taken, ledger.load(claimed.lease.id.run_id)
             return taken, None
 
-        taken, self._read = await self._host.lane.do(work)
+        taken, self._read = await self._host.ledger_executor.do(work)
         return taken
 
     @property
@@ -290,8 +296,8 @@ class DurableWorker:
             return await job.activity.fail(stopped_by(executor_id, exc))
 
     def _tell_width(self, job: _Job) -> None:
-        state, lease = job.image.state, job.claimed.lease
-        lanes = job.image.graph.lanes[lease.id.executor_id]
+        state, lease = job.cached_run.state, job.claimed.lease
+        lanes = job.cached_run.graph.lanes[lease.id.executor_id]
         if lanes > 1 and len(state.activations) > 1 and self._on_wide is not None and self._goes_on:
             width = min(lanes, len(state.activations))
             self._on_wide(Wide(state.run_id, state.superstep, width, job.claimed.priority))
@@ -300,18 +306,18 @@ class DurableWorker:
         host, lease = self._host, claimed.lease
         read, self._read = self._read, None
 
-        async def prepared() -> tuple[RunImage, Activity | None]:
-            image = await host.images.get(lease.id.run_id, claimed.workflow, claimed.revision, read)
-            return image, await prepare(host, image, lease, claimed.progress)
+        async def prepared() -> tuple[CachedRun, Activity | None]:
+            cached_run = await host.run_cache.get(lease.id.run_id, claimed.workflow, claimed.revision, read)
+            return cached_run, await prepare(host, cached_run, lease, claimed.progress)
 
         try:
-            image, activity = await self._patiently(prepared)
+            cached_run, activity = await self._patiently(prepared)
         except LedgerError:
             raise
         except Exception as exc:  # also from foreign code while the run was read or built
             await self._patiently(partial(self._refuse, claimed, exc))
             return None
-        return None if activity is None else _Job(claimed, image, activity)
+        return None if activity is None else _Job(claimed, cached_run, activity)
 
     async def _patiently(self, do: Callable[[], Awaitable[T]]) -> T:
         """Do something for a claim; retry when the database was unavailable."""
@@ -339,7 +345,7 @@ class DurableWorker:
                     ledger.add_decisions([_refusal(claimed, note)])
                 ledger.note(run_id, note)
 
-        await self._host.lane.do(give_back)
+        await self._host.ledger_executor.do(give_back)
         if self._host.on_refused is not None:
             self._host.on_refused(reason)
 
@@ -348,11 +354,11 @@ class DurableWorker:
         waits = pauses()
         while True:
             try:
-                if isinstance(outcome, Again):
+                if isinstance(outcome, RetryLater):
                     return await self._try_again(job, outcome)
-                if isinstance(outcome, WaitsFor):
+                if isinstance(outcome, WaitsForChild):
                     return await self._wait(job, outcome)
-                if len(job.image.state.activations) == 1:
+                if len(job.cached_run.state.activations) == 1:
                     return await self._finish_step(job, outcome)
                 return await self._finish(job, outcome)
             except _OnCommitError as exc:
@@ -373,31 +379,31 @@ class DurableWorker:
 
     async def _finish_step(self, job: _Job, result: ActivationResult) -> Claimed | None:
         """Save the result of a superstep's only activation together with the next decision."""
-        image, host, ended = job.image, self._host, _LOST
-        async with image.lock:
+        cached_run, host, ended = job.cached_run, self._host, _LOST
+        async with cached_run.lock:
             now = time.time()
-            decision = commit(image.graph, image.config, image.state, [result], now)
-            if not (leaves_calls := abandoned(image.graph, decision.state)):
-                plan = image.plan([decision], now)
+            decision = commit(cached_run.graph, cached_run.config, cached_run.state, [result], now)
+            if not (leaves_calls := abandoned(cached_run.graph, decision.state)):
+                plan = cached_run.plan([decision], now)
                 ended = await self._unless_overtaken(
                     lambda ledger: self._write_step(ledger, job, result, plan)
                 )
                 if ended.is_advanced:
-                    self._take(image, plan)
+                    self._take(cached_run, plan)
                 else:
-                    host.images.drop(image.run_id)
+                    host.run_cache.drop(cached_run.run_id)
         if leaves_calls:  # ending them takes time, and the claim may be lost: first save the result
             return await self._finish(job, result)
         await host.spread(ended.others)
-        return await self._tend(image.run_id) if ended.is_last else ended.claimed
+        return await self._tend(cached_run.run_id) if ended.is_last else ended.claimed
 
     def _write_step(
-        self, ledger: LedgerTransaction, job: _Job, result: ActivationResult, plan: Plan
+        self, ledger: LedgerTransaction, job: _Job, result: ActivationResult, plan: StepPlan
     ) -> _Ended:
-        run = ledger.run(job.image.run_id, lock=True)
+        run = ledger.run(job.cached_run.run_id, lock=True)
         if run is None:
             return _LOST
-        if run.cancel_reason is not None or run.revision != job.image.revision:
+        if run.cancel_reason is not None or run.revision != job.cached_run.revision:
             return self._write_result(ledger, job, result, run)
         counts = (
             plan.state.status is not RunStatus.FAILED
@@ -413,29 +419,29 @@ class DurableWorker:
 
     async def _finish(self, job: _Job, result: ActivationResult) -> Claimed | None:
         """Save the result of one of several activations; the last one continues the run."""
-        host, run_id = self._host, job.image.run_id
+        host, run_id = self._host, job.cached_run.run_id
 
         def write(ledger: LedgerTransaction) -> _Ended:
             run = ledger.run(run_id, lock=True)
             return _LOST if run is None else self._write_result(ledger, job, result, run)
 
-        ended = await host.lane.do(write)
+        ended = await host.ledger_executor.do(write)
         if ended is _LOST:
             return None
-        job.image.keep(result)
+        job.cached_run.keep(result)
         await host.spread(ended.others)
         return await self._tend(run_id) if ended.is_last else ended.claimed
 
     def _write_result(
         self, ledger: LedgerTransaction, job: _Job, result: ActivationResult, run: RunRow
     ) -> _Ended:
-        lease, image = job.claimed.lease, job.image
-        text = write_result(image.workflow.codec, result)
+        lease, cached_run = job.claimed.lease, job.cached_run
+        text = write_result(cached_run.workflow.codec, result)
         if not self._close(ledger, job, result, text):
             return _LOST
-        fails = result.error is not None and not is_handled(image.graph, image.state, result)
+        fails = result.error is not None and not is_handled(cached_run.graph, cached_run.state, result)
         is_last = not ledger.has_open(run.run_id, lease.id.superstep)
-        if is_last or run.cancel_reason is not None or (fails and image.config.fail_fast):
+        if is_last or run.cancel_reason is not None or (fails and cached_run.config.fail_fast):
             return _Ended(is_last=True)
         return self._next_of_run(ledger, run)
 
@@ -449,12 +455,12 @@ class DurableWorker:
     def _close(
         self, ledger: LedgerTransaction, job: _Job, result: ActivationResult, text: str | None
     ) -> bool:
-        image, executor_id = job.image, job.claimed.lease.id.executor_id
-        fails = not is_handled(image.graph, image.state, result)
+        cached_run, executor_id = job.cached_run, job.claimed.lease.id.executor_id
+        fails = not is_handled(cached_run.graph, cached_run.state, result)
         settled = Settled(
             status=ActivationStatus.DONE,
             result=text,
-            skips_rest=fails and image.graph.lanes[executor_id] == 1,
+            skips_rest=fails and cached_run.graph.lanes[executor_id] == 1,
         )
         if not ledger.settle(job.claimed.lease, settled):
             return False
@@ -470,9 +476,9 @@ class DurableWorker:
                 raise _OnCommitError(error) from exc
         return True
 
-    async def _try_again(self, job: _Job, again: Again) -> Claimed | None:
+    async def _try_again(self, job: _Job, again: RetryLater) -> Claimed | None:
         claimed = job.claimed
-        text = write_progress(job.image.workflow.codec, job.activity.progress)
+        text = write_progress(job.cached_run.workflow.codec, job.activity.progress)
         settled = Settled(status=ActivationStatus.PENDING, progress=text, delay_s=again.delay_s)
 
         def write(ledger: LedgerTransaction) -> _Ended:
@@ -489,13 +495,13 @@ class DurableWorker:
                 mark(ledger, later)
             return _Ended(claimed=ended.claimed, others=[*ended.others, *later])
 
-        ended = await self._host.lane.do(write)
+        ended = await self._host.ledger_executor.do(write)
         await self._host.spread(ended.others)
         return ended.claimed
 
-    async def _wait(self, job: _Job, waits: WaitsFor) -> Claimed | None:
+    async def _wait(self, job: _Job, waits: WaitsForChild) -> Claimed | None:
         host, claimed = self._host, job.claimed
-        text = write_progress(job.image.workflow.codec, job.activity.progress)
+        text = write_progress(job.cached_run.workflow.codec, job.activity.progress)
         async with prepared_child(host, claimed, waits) as child:
             ended = _LOST
             if child is not None:
@@ -503,44 +509,44 @@ class DurableWorker:
                     lambda ledger: self._write_child(ledger, job, child, text)
                 )
                 if ended.is_advanced:
-                    self._take(child.image, child.plan)
+                    self._take(child.cached_run, child.plan)
         if child is None or not ended.is_advanced:
-            host.images.drop(waits.call.run_id)
+            host.run_cache.drop(waits.call.run_id)
             await self._give_back(job)  # still ours, if the child run continued meanwhile
             return None
         await host.spread(ended.others)
-        return await self._tend(child.image.run_id) if child.plan.is_settled else ended.claimed
+        return await self._tend(child.cached_run.run_id) if child.plan.is_settled else ended.claimed
 
-    def _write_child(self, ledger: LedgerTransaction, job: _Job, child: Child, text: str) -> _Ended:
+    def _write_child(self, ledger: LedgerTransaction, job: _Job, child: ChildRun, text: str) -> _Ended:
         if not write_child(ledger, job.claimed, child, text):
             raise _OvertakenError
-        run = ledger.run(child.image.run_id)
+        run = ledger.run(child.cached_run.run_id)
         if run is None:
             raise _OvertakenError
         so_far = written(ledger, run, child.plan, self._host.me if self._goes_on else None)
         return _Ended(claimed=so_far.claimed, others=so_far.others, is_advanced=True)
 
-    def _take(self, image: RunImage, plan: Plan) -> None:
-        self._host.take(image, plan)
+    def _take(self, cached_run: CachedRun, plan: StepPlan) -> None:
+        self._host.take(cached_run, plan)
         self._note(plan)
 
-    def _note(self, plan: Plan) -> None:
+    def _note(self, plan: StepPlan) -> None:
         if plan.state.status is RunStatus.FAILED and plan.state.error is not None:
             self._worked.failed[plan.state.run_id] = error_text(plan.state.error)
 
     async def _tend(self, run_id: RunId) -> Claimed | None:
-        return await tend(self._host, run_id, goes_on=self._goes_on, on_plan=self._note)
+        return await advance_run(self._host, run_id, goes_on=self._goes_on, on_plan=self._note)
 
     async def _unless_overtaken(self, write: Callable[[LedgerTransaction], _Ended]) -> _Ended:
         try:
-            return await self._host.lane.do(write)
+            return await self._host.ledger_executor.do(write)
         except _OvertakenError:
             return _LOST
 
     async def _stopped(self, job: _Job, stopped: Sequence[LeaseState]) -> Claimed | None:
         if LeaseState.LOST in stopped:
             log.warning("activation.lost", activation=str(job.claimed.lease.id))
-            self._host.images.drop(job.image.run_id)
+            self._host.run_cache.drop(job.cached_run.run_id)
             return None
         if LeaseState.CANCELLED in stopped:
             return await self._broken_off(job, "the run is cancelled")
@@ -553,16 +559,16 @@ class DurableWorker:
         return None
 
     async def _broken_off(self, job: _Job, note: str) -> Claimed | None:
-        text = write_progress(job.image.workflow.codec, job.activity.progress_if_stopped)
+        text = write_progress(job.cached_run.workflow.codec, job.activity.progress_if_stopped)
         settled = Settled(status=ActivationStatus.SKIPPED, progress=text, note=note)
         lease = job.claimed.lease
-        await self._host.lane.do(lambda ledger: ledger.settle(lease, settled))
+        await self._host.ledger_executor.do(lambda ledger: ledger.settle(lease, settled))
         return await self._tend(lease.id.run_id)
 
     async def _give_back(self, job: _Job) -> None:
         """Return the activation for another worker at once; this is not a crash."""
         claimed = job.claimed
-        text = write_progress(job.image.workflow.codec, job.activity.progress_if_stopped)
+        text = write_progress(job.cached_run.workflow.codec, job.activity.progress_if_stopped)
         settled = Settled(status=ActivationStatus.PENDING, progress=text, note="given back by its worker")
 
         def write(ledger: LedgerTransaction) -> Sequence[Dispatchable]:
@@ -570,7 +576,7 @@ class DurableWorker:
                 return []
             return mark(ledger, [_dispatchable(claimed, claimed.lease.fence, 0.0)])
 
-        await self._host.spread(await self._host.lane.do(write))
+        await self._host.spread(await self._host.ledger_executor.do(write))
 
 
 @record

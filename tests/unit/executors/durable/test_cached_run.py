@@ -12,8 +12,8 @@ from agentic.core.graph.model.messages import Activation
 from agentic.core.ledger import ActivationId
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors.durable.runs.beginning import begin
-from agentic.executors.durable.runs.catalog import Flow
-from agentic.executors.durable.worker.cached_run import RunImage
+from agentic.executors.durable.runs.catalog import RegisteredWorkflow
+from agentic.executors.durable.worker.cached_run import CachedRun
 
 RUN = RunId("run")
 WIDTH = 50
@@ -42,12 +42,12 @@ def single() -> Workflow:
 
 
 def wide(superstep: int) -> Counted:
-    (one,) = image().state.activations
+    (one,) = cached_run().state.activations
     return Counted(replace(one, superstep=superstep, shard=shard) for shard in range(WIDTH))
 
 
-def image() -> RunImage:
-    found, plan = begin(Flow(single()), RUN, 1, 0.0)
+def cached_run() -> CachedRun:
+    found, plan = begin(RegisteredWorkflow(single()), RUN, 1, 0.0)
     found.take(plan)
     return found
 
@@ -55,7 +55,7 @@ def image() -> RunImage:
 def test_a_wide_superstep_is_not_searched_again_for_each_of_its_activations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = image()
+    known = cached_run()
     known.state = replace(known.state, activations=wide(0))
     monkeypatch.setattr(Counted, "looked_at", 0)
     found = [known.activation(ActivationId(RUN, 0, WORK, shard)) for shard in range(WIDTH)]
@@ -64,7 +64,7 @@ def test_a_wide_superstep_is_not_searched_again_for_each_of_its_activations(
 
 
 def test_an_activation_is_found_in_the_superstep_that_is_due_alone() -> None:
-    known = image()
+    known = cached_run()
     for superstep in range(3):
         known.state = replace(known.state, superstep=superstep, activations=wide(superstep)[superstep:])
         found = {

@@ -11,7 +11,7 @@ from functools import partial
 from agentic.core.ledger import LedgerTransaction, MemoryLedger
 from agentic.core.testing.ledger.cases import new_run
 from agentic.core.types import RunId
-from agentic.executors.durable.worker.ledger_executor import LedgerLane
+from agentic.executors.durable.worker.ledger_executor import LedgerExecutor
 
 NAMES = [RunId(name) for name in ("a", "b", "c")]
 
@@ -30,7 +30,7 @@ class Counting(MemoryLedger):
 
 async def ask_for_all(store: MemoryLedger, faulty: RunId | None) -> list[object]:
     """Return what comes of adding runs, asked for while the ledger is busy; to add ``faulty`` raises."""
-    lane = LedgerLane(store)
+    ledger_executor = LedgerExecutor(store)
     is_busy, may_go_on = threading.Event(), threading.Event()
 
     def hold_up(_: LedgerTransaction) -> None:
@@ -43,14 +43,14 @@ async def ask_for_all(store: MemoryLedger, faulty: RunId | None) -> list[object]
             raise ValueError(name)
         return name
 
-    held_up = asyncio.ensure_future(lane.do(hold_up))
+    held_up = asyncio.ensure_future(ledger_executor.do(hold_up))
     await asyncio.to_thread(is_busy.wait, 10)
-    asked = [asyncio.ensure_future(lane.do(partial(add, name))) for name in NAMES]
+    asked = [asyncio.ensure_future(ledger_executor.do(partial(add, name))) for name in NAMES]
     await asyncio.sleep(0)
     may_go_on.set()
     await held_up
     answers = await asyncio.gather(*asked, return_exceptions=True)
-    lane.close()
+    ledger_executor.close()
     return list(answers)
 
 

@@ -7,17 +7,17 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from agentic.mappers.database.thread import Lane
+from agentic.mappers.database.thread import CallThread
 
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 
 
 @pytest.fixture
-def lane() -> Lane:
-    return Lane("test-lane")
+def lane() -> CallThread:
+    return CallThread("test-lane")
 
 
-async def test_calls_happen_in_order_in_one_other_thread(lane: Lane) -> None:
+async def test_calls_happen_in_order_in_one_other_thread(lane: CallThread) -> None:
     done: list[int] = []
 
     def call(number: int) -> int:
@@ -29,7 +29,7 @@ async def test_calls_happen_in_order_in_one_other_thread(lane: Lane) -> None:
     assert len({*threads, threading.get_ident()}) == 2
 
 
-async def test_an_error_reaches_the_one_who_waits_and_nobody_else(lane: Lane) -> None:
+async def test_an_error_reaches_the_one_who_waits_and_nobody_else(lane: CallThread) -> None:
     outcomes = await asyncio.gather(
         lane.run(int, "1"), lane.run(int, "one"), lane.run(int, "2"), return_exceptions=True
     )
@@ -37,7 +37,7 @@ async def test_an_error_reaches_the_one_who_waits_and_nobody_else(lane: Lane) ->
     assert isinstance(outcomes[1], ValueError)
 
 
-async def test_a_call_under_way_ends_before_its_cancellation_goes_on(lane: Lane) -> None:
+async def test_a_call_under_way_ends_before_its_cancellation_goes_on(lane: CallThread) -> None:
     started, may_end = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
     done: list[str] = []
@@ -60,7 +60,7 @@ async def test_a_call_under_way_ends_before_its_cancellation_goes_on(lane: Lane)
     assert done == ["call"]
 
 
-async def test_a_loop_that_is_gone_stops_nobody_else(lane: Lane) -> None:
+async def test_a_loop_that_is_gone_stops_nobody_else(lane: CallThread) -> None:
     started, may_end = threading.Event(), threading.Event()
 
     def call() -> None:
@@ -83,7 +83,7 @@ async def test_a_loop_that_is_gone_stops_nobody_else(lane: Lane) -> None:
 
 
 async def test_the_thread_ends_with_its_lane(eventually: Eventually) -> None:
-    lane = Lane("short-lived")
+    lane = CallThread("short-lived")
     await lane.run(int)
 
     def is_alive() -> bool:
