@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 
 from agentic.core.actors.context import ActorContext
 from agentic.core.actors.failures import OF_EVERY_ACTOR, failures_of
+from agentic.core.old_methods import warn_of_old_method
 from agentic.core.types import JSONValue
 
 InputT = TypeVar("InputT", bound=BaseModel, default=Any)
@@ -73,6 +74,10 @@ class Actor(ABC, Generic[InputT, OutputT]):
     may_wait: ClassVar[bool] = False
     has_effect: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        warn_of_old_method(cls, "on_cancel", "abandon")
+
     @classmethod
     def all_failure_classes(cls) -> frozenset[str]:
         """Return the classes of all failures it may end with: its own and the ones of its capabilities.
@@ -108,7 +113,7 @@ class Actor(ABC, Generic[InputT, OutputT]):
             ActorError: It cannot be done; the failure class decides how the pipeline reacts.
         """
 
-    async def abandon(self, ctx: ActorContext, given: InputT, /) -> None:
+    async def on_cancel(self, ctx: ActorContext, given: InputT, /) -> None:
         """End external work of a call that is not called again: its run was cancelled, or the call failed.
 
         Called at least once, by the process that ends the run, even if nothing was begun. ``ctx.once`` gives
@@ -118,6 +123,10 @@ class Actor(ABC, Generic[InputT, OutputT]):
         Raises:
             ActorError: The work may continue; the message says where, and what to do about it.
         """
+
+    async def abandon(self, ctx: ActorContext, given: InputT, /) -> None:
+        """Do as :meth:`on_cancel`: its old name, which works until the next release."""
+        await self.on_cancel(ctx, given)
 
 
 class ListingActor(Actor[InputT, OutputT]):

@@ -121,7 +121,7 @@ class FirecrawlCrawlActor(PaidActor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
             after_s = max(pause_s(elapsed_s, given.deadline_s), exc.retry_after_s or 0.0)
             return Again(after_s=after_s, note=f"the status of crawl {job.id} could not be read: {exc}")
 
-    async def abandon(self, ctx: ActorContext, given: FirecrawlCrawlInput, /) -> None:
+    async def on_cancel(self, ctx: ActorContext, given: FirecrawlCrawlInput, /) -> None:
         """Cancel the crawl."""
         await call_off(ctx, ONCE, given)
 

@@ -247,7 +247,7 @@ class TestACallThatIsCancelledWhileItBegins:
     ) -> None:
         actor = get_registry().actors["firecrawl_crawl"]
         given = actor.Input.model_validate({"url": fakes.shop_url, "max_pages": 3})
-        await actor().abandon(ending(remembering), given)
+        await actor().on_cancel(ending(remembering), given)
         assert await state_of(fakes, FIRST) == "cancelled"
 
     async def test_goes_on_with_another_crawl(
@@ -258,8 +258,8 @@ class TestACallThatIsCancelledWhileItBegins:
         assert isinstance(
             await act("firecrawl_crawl", context=remembering, url=fakes.shop_url, max_pages=3), Again
         )
-        await actor().abandon(ending(remembering), given)
-        await actor().abandon(ending(remembering), given)
+        await actor().on_cancel(ending(remembering), given)
+        await actor().on_cancel(ending(remembering), given)
         assert await state_of(fakes, FIRST) == "cancelled"
         fakes.control.firecrawl.change(AccountOrder(polls=0))
         found = await act("firecrawl_crawl", context=remembering, url=fakes.shop_url, max_pages=3)
@@ -271,7 +271,7 @@ async def test_a_call_that_has_begun_nothing_has_nothing_to_cancel(
     ctx: ActorContext, fakes: FakeServer
 ) -> None:
     actor = get_registry().actors["firecrawl_crawl"]
-    await actor().abandon(ctx, actor.Input.model_validate({"url": fakes.shop_url}))
+    await actor().on_cancel(ctx, actor.Input.model_validate({"url": fakes.shop_url}))
     assert fakes.control.stats()["total"] == 0
 
 
@@ -280,7 +280,7 @@ async def test_a_crawl_that_is_no_longer_kept_needs_no_end(remembering: ActorCon
     actor = get_registry().actors["firecrawl_crawl"]
     await remembering.once("firecrawl_crawl", _a_job)
     given = actor.Input.model_validate({"url": "http://h.example/", "api_url": service.url})
-    await actor().abandon(ending(remembering), given)
+    await actor().on_cancel(ending(remembering), given)
     assert [one.method for one in service.asked] == ["DELETE"]
 
 

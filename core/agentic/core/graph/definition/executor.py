@@ -16,6 +16,7 @@ from agentic.core.graph.definition.handler_types import HandlerSignature, Types,
 from agentic.core.graph.errors import HandlerError, InvalidPolicyError, MessageTypeError, SendTypeError
 from agentic.core.graph.model.policies import CrashPolicy, RetryPolicy
 from agentic.core.graph.names import is_storable
+from agentic.core.old_methods import name_of_override, warn_of_old_method
 from agentic.core.types import ExecutorId
 
 if TYPE_CHECKING:
@@ -74,6 +75,10 @@ class Executor:
 
     queue: str | None = None
     crash: CrashPolicy | None = None
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        warn_of_old_method(cls, "on_cancel", "abandon")
 
     def __init__(
         self,
@@ -153,11 +158,11 @@ class Executor:
         return returned
 
     @property
-    def abandons(self) -> bool:
+    def has_cancel_hook(self) -> bool:
         """Whether :meth:`abandon` has anything to do."""
-        return type(self).abandon is not Executor.abandon
+        return name_of_override(type(self), Executor, "on_cancel", "abandon") is not None
 
-    async def abandon(self, message: object, ctx: WorkflowContext) -> None:
+    async def on_cancel(self, message: object, ctx: WorkflowContext) -> None:
         """Cancel the external work for ``message``; by default this does nothing.
 
         The engine calls it when the run ends by a failure, a cancellation or its deadline, before the run
@@ -168,6 +173,10 @@ class Executor:
         changes nothing. A resumed run handles the message again, and ``ctx.once`` still returns the earlier
         values: the handler must check which work was cancelled.
         """
+
+    async def abandon(self, message: object, ctx: WorkflowContext) -> None:
+        """Do as :meth:`on_cancel`: its old name, which works until the next release."""
+        await self.on_cancel(message, ctx)
 
     def check_sent(self, message: object) -> None:
         """Raise :class:`SendTypeError` if no handler declares to send such a message."""

@@ -17,15 +17,16 @@ from agentic.core.graph.model.result import RunStatus
 from agentic.core.graph.model.state import Draft, RunState
 from agentic.core.graph.planning.routing import route
 from agentic.core.graph.running.tasks import isolate_contextvars
+from agentic.core.old_methods import name_of_override
 from agentic.core.types import JSONValue
 
-ABANDON_S = 12.0
+CANCEL_HOOK_S = 12.0
 """Time for an executor to cancel its external work; the end of the run waits for it."""
 
 _NO_LOCAL: Mapping[str, JSONValue] = {}
 
 
-def abandoned(graph: Graph, state: RunState) -> Sequence[Activation]:
+def find_work_to_cancel(graph: Graph, state: RunState) -> Sequence[Activation]:
     """Return the activations whose external work must be cancelled; none, unless the run was broken off.
 
     Args:
@@ -33,7 +34,7 @@ def abandoned(graph: Graph, state: RunState) -> Sequence[Activation]:
         state: As of the end of the run.
     """
     is_broken_off = state.status in {RunStatus.FAILED, RunStatus.CANCELLED}
-    if not is_broken_off or not any(node.abandons for node in graph.executors.values()):
+    if not is_broken_off or not any(node.has_cancel_hook for node in graph.executors.values()):
         return ()
     done = [result for result in state.kept.values() if result.is_evaluated and result.routing_error is None]
     finished = {result.activation.key for result in done}
@@ -47,10 +48,12 @@ def abandoned(graph: Graph, state: RunState) -> Sequence[Activation]:
         for shard, delivery in enumerate(route(graph, Draft(state), done).deliveries)
     ]
     found = (*under_way, *parked, *following)
-    return [activation for activation in found if graph.executors[activation.executor_id].abandons]
+    return [activation for activation in found if graph.executors[activation.executor_id].has_cancel_hook]
 
 
-async def abandon(calls: Sequence[Activation], graph: Graph, services: RunServices, state: RunState) -> None:
+async def run_cancel_hooks(
+    calls: Sequence[Activation], graph: Graph, services: RunServices, state: RunState
+) -> None:
     """Have executors cancel their external work; errors of that are reported, and change nothing.
 
     Args:
@@ -62,14 +65,15 @@ async def abandon(calls: Sequence[Activation], graph: Graph, services: RunServic
     async with asyncio.TaskGroup() as group:
         for call in calls:
             view = StateView(state.shared, state.local.get(call.executor_id, _NO_LOCAL))
-            group.create_task(_abandon(call, graph.executors[call.executor_id], services, view))
+            group.create_task(_run_cancel_hook(call, graph.executors[call.executor_id], services, view))
 
 
-async def _abandon(call: Activation, node: Executor, services: RunServices, view: StateView) -> None:
+async def _run_cancel_hook(call: Activation, node: Executor, services: RunServices, view: StateView) -> None:
+    hook = getattr(node, name_of_override(type(node), Executor, "on_cancel", "abandon") or "on_cancel")
     ctx = WorkflowContext[object, object](call, node, services, view, Try(call.delivery.progress))
     try:
-        async with asyncio.timeout(ABANDON_S):
-            await isolate_contextvars(node.abandon(call.delivery.payload.copy_value(), ctx))
+        async with asyncio.timeout(CANCEL_HOOK_S):
+            await isolate_contextvars(hook(call.delivery.payload.copy_value(), ctx))
     except (asyncio.CancelledError, GeneratorExit):
         raise
     except BaseException as exc:

@@ -42,7 +42,7 @@ from agentic.core.graph.planning.planner import (
 from agentic.core.graph.planning.shared_state import view_after
 from agentic.core.graph.running.attempts import Attempts, with_edge_decisions
 from agentic.core.graph.running.cancels import CancelWatch
-from agentic.core.graph.running.on_cancel import abandon, abandoned
+from agentic.core.graph.running.on_cancel import find_work_to_cancel, run_cancel_hooks
 from agentic.core.graph.running.tasks import gather_bounded
 from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue, RunId
@@ -374,8 +374,8 @@ class Runner:
 
     async def _abandon(self) -> None:
         """Have executors cancel their external work, if the run ends before they are done."""
-        if calls := abandoned(self._graph, self._state):
-            await abandon(calls, self._graph, self._services, self._state)
+        if calls := find_work_to_cancel(self._graph, self._state):
+            await run_cancel_hooks(calls, self._graph, self._services, self._state)
 
     async def _save(self) -> None:
         """Save a checkpoint, if the run is stored and has changed since the last one."""

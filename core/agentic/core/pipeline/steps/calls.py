@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Again
 from agentic.core.http.politeness.slots import idle, note_begun
+from agentic.core.old_methods import name_of_override
 from agentic.core.pipeline.expressions.expressions import SECRETS, Path
 from agentic.core.pipeline.expressions.references import resolve
 from agentic.core.pipeline.expressions.secret_masking import NOTHING_HIDDEN, Hidden, read_secrets
@@ -113,31 +114,36 @@ class ActorCall:
         await call_until_done(self.actors[self.actor], ctx, given.config)
 
     @property
-    def abandons(self) -> bool:
+    def has_cancel_hook(self) -> bool:
         """Whether one of the actors has external work to end."""
-        return bool(self._beginners())
+        return bool(self._cancellable())
 
-    async def abandon(self, ctx: ActorContext, given: Given) -> None:
+    async def cancel(self, ctx: ActorContext, given: Given) -> None:
         """Call the actors that may have run, so that they end their external work.
 
         Raises:
             ActorError: Some work may continue.
         """
-        for name, own in self._beginners():
+        for name, own in self._cancellable():
             actor = self.actors[name]
             config = given.config if own is None else {**known_parts(actor, given.config), **own}
             try:
                 checked = actor.Input.model_validate(config)
             except ValidationError:
                 continue  # it was not called with such an input
-            await actor().abandon(ctx, checked)
+            hook = name_of_override(actor, Actor, "on_cancel", "abandon") or "on_cancel"
+            await getattr(actor(), hook)(ctx, checked)
 
-    def _beginners(self) -> list[tuple[str, Config | None]]:
+    def _cancellable(self) -> list[tuple[str, Config | None]]:
         """Return these actors by name, a fallback with its own config."""
         fallbacks = [rule.retry_with_actor for rules in self.levels for rule in rules.values()]
         calls: list[tuple[str, Config | None]] = [(self.actor, None)]
         calls += [(one.actor, one.config) for one in fallbacks if one is not None]
-        return [call for call in calls if self.actors[call[0]].abandon is not Actor.abandon]
+        return [
+            call
+            for call in calls
+            if name_of_override(self.actors[call[0]], Actor, "on_cancel", "abandon") is not None
+        ]
 
     async def _attempt(
         self, name: str, config: Config | None, ctx: ActorContext, given: Given

@@ -17,7 +17,7 @@ from agentic.core.pipeline.spec.inputs import read_inputs
 from agentic.core.pipeline.spec.own_secrets import OwnSecrets
 from agentic.core.pipeline.spec.spec import PipelineSpec
 from agentic.core.pipeline.steps.calls import ActorCall, Given, results_of
-from agentic.core.pipeline.steps.on_cancel import abandon_call
+from agentic.core.pipeline.steps.on_cancel import cancel_call
 from agentic.core.pipeline.steps.positions import StepPosition, give_up, leave_out, never_tried
 from agentic.core.pipeline.steps.result import result_of
 from agentic.core.pipeline.steps.state import (
@@ -113,11 +113,11 @@ class ActorNode(Executor):
         return await self._turn(turn, ctx)
 
     @property
-    def abandons(self) -> bool:
+    def has_cancel_hook(self) -> bool:
         """Whether one of its actors has external work to end."""
-        return self._call.abandons
+        return self._call.has_cancel_hook
 
-    async def abandon(self, message: object, ctx: WorkflowContext) -> None:
+    async def on_cancel(self, message: object, ctx: WorkflowContext) -> None:
         """Call the actor, so that it ends its external work."""
         turn = message if isinstance(message, ActorTurn) else _first_turn(cast(PipelineState, message))
         context = self._context_of(ctx, Once(ctx, turn.done))
@@ -125,7 +125,7 @@ class ActorNode(Executor):
             given = await self._call.prepare(turn.state, context)
         except MissingResultError:
             return  # it was never called
-        await abandon_call(self._call, context, given, ctx)
+        await cancel_call(self._call, context, given, ctx)
 
     def _context_of(self, ctx: WorkflowContext, once: Once) -> ActorContext:
         return replace(self._context(ctx.run_id), call=f"{ctx.run_id}/{self._position.step}", once=once)
@@ -146,8 +146,8 @@ class ActorNode(Executor):
         if isinstance(outcome, GivenUp):
             failed = StepFailure(step=self._position.step, failure=outcome.failure, attempts=outcome.attempts)
             follows = await give_up(self._position, state, failed, outcome.then, ctx)
-            if self.abandons:  # a run that fails because of it ends the work itself
-                await abandon_call(self._call, replace(context, once=once.known), given, ctx)
+            if self.has_cancel_hook:  # a run that fails because of it ends the work itself
+                await cancel_call(self._call, replace(context, once=once.known), given, ctx)
             return follows
         if isinstance(outcome.value, Again):
             ctx.report_progress(0, None, outcome.value.note)

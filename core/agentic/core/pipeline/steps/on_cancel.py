@@ -19,7 +19,7 @@ PAUSES_S = (0.0, 0.5, 1.0)
 log = get_logger(__name__)
 
 
-async def abandon_call(call: ActorCall, context: ActorContext, given: Given, ctx: WorkflowContext) -> None:
+async def cancel_call(call: ActorCall, context: ActorContext, given: Given, ctx: WorkflowContext) -> None:
     """Call the actors of a step to end their external work; report what could not be ended.
 
     Args:
@@ -54,7 +54,7 @@ async def _tried(call: ActorCall, context: ActorContext, given: Given) -> Failur
     for pause_s in PAUSES_S:
         await asyncio.sleep(pause_s)
         try:
-            await call.abandon(context, given)
+            await call.cancel(context, given)
         except Exception as exc:
             failure = given.hidden.failure(describe_failure(exc))
         else:

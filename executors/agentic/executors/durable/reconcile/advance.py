@@ -22,7 +22,7 @@ from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.reconcile.deciding import SuperstepState, decide
-from agentic.executors.durable.reconcile.on_cancel import abandon_calls
+from agentic.executors.durable.reconcile.on_cancel import cancel_calls
 from agentic.executors.durable.runs.children import BROKEN_OFF, stop_children, stopped_children
 from agentic.executors.durable.runs.encoding import read_progress, read_result
 from agentic.executors.durable.worker.cached_run import CachedRun, StepPlan
@@ -85,7 +85,7 @@ async def advance_run(
             transition = decide(cached_run, view.run, superstep_state_of(cached_run, view), view.now)
             if transition is None:
                 return None
-            await abandon_calls(host, cached_run, transition.state)
+            await cancel_calls(host, cached_run, transition.state)
             plan = cached_run.plan([transition], view.now)
             is_unwanted = view.run.cancel_reason is not None
             # Ending the stopped child runs may take longer than a claim lasts.

@@ -20,7 +20,7 @@ from agentic.core.graph.model.messages import Activation
 from agentic.core.graph.model.progress import SubRun
 from agentic.core.graph.model.result import RunResult
 from agentic.core.graph.model.state import RunState
-from agentic.core.graph.running.on_cancel import abandon, abandoned
+from agentic.core.graph.running.on_cancel import find_work_to_cancel, run_cancel_hooks
 from agentic.core.logging import get_logger
 from agentic.executors.durable.worker.cached_run import CachedRun
 from agentic.executors.durable.worker.host import RunHost
@@ -29,13 +29,13 @@ from agentic.executors.durable.worker.preparing import tell_clean, with_effects
 log = get_logger(__name__)
 
 
-async def abandon_calls(host: RunHost, cached_run: CachedRun, state: RunState) -> None:
+async def cancel_calls(host: RunHost, cached_run: CachedRun, state: RunState) -> None:
     """Make executors end their work in other systems, if ``state`` is the early end of a run.
 
     Raises:
         LedgerUnavailableError: The ledger cannot be used.
     """
-    calls = abandoned(cached_run.graph, state)
+    calls = find_work_to_cancel(cached_run.graph, state)
     if not calls:
         return
     services = RunServices(
@@ -52,7 +52,9 @@ async def abandon_calls(host: RunHost, cached_run: CachedRun, state: RunState) -
     )
     with bound_contextvars(**cached_run.log_context):
         known = [await _with_effects(host, cached_run, call) for call in calls]
-        await abandon([call for call in known if call is not None], cached_run.graph, services, state)
+        await run_cancel_hooks(
+            [call for call in known if call is not None], cached_run.graph, services, state
+        )
 
 
 async def _with_effects(host: RunHost, cached_run: CachedRun, call: Activation) -> Activation | None:

@@ -18,7 +18,7 @@ from agentic.core.graph.model.interrupts import stopped_by
 from agentic.core.graph.model.messages import ActivationResult
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.graph.planning.planner import commit, is_handled
-from agentic.core.graph.running.on_cancel import abandoned
+from agentic.core.graph.running.on_cancel import find_work_to_cancel
 from agentic.core.ledger import (
     ActivationId,
     ActivationStatus,
@@ -383,7 +383,7 @@ class DurableWorker:
         async with cached_run.lock:
             now = time.time()
             decision = commit(cached_run.graph, cached_run.config, cached_run.state, [result], now)
-            if not (leaves_calls := abandoned(cached_run.graph, decision.state)):
+            if not (leaves_calls := find_work_to_cancel(cached_run.graph, decision.state)):
                 plan = cached_run.plan([decision], now)
                 ended = await self._unless_overtaken(
                     lambda ledger: self._write_step(ledger, job, result, plan)

@@ -48,7 +48,7 @@ class Elsewhere(Executor):
         self.begun.append(self.id)
         return self.id
 
-    async def abandon(self, message: object, ctx: WorkflowContext) -> None:
+    async def on_cancel(self, message: object, ctx: WorkflowContext) -> None:
         self.ended.append((message, await ctx.once("job", lambda: None)))
         if self.is_out_of_reach:
             raise ConnectionError("nobody there")
@@ -79,7 +79,7 @@ async def cancelled(job: Elsewhere, run: Callable[[], Awaitable[object]]) -> Non
         await task
 
 
-class TestACallIsAbandoned:
+class TestACallIsCancelled:
     async def test_when_the_run_is_cancelled_in_its_middle(self) -> None:
         job = Elsewhere(rounds=0, pause_s=NEVER)
         await cancelled(job, lambda: flow(job).run(0))
@@ -126,7 +126,7 @@ class TestACallIsAbandoned:
         assert job.ended == [(0, "job")]
 
 
-async def test_a_call_that_came_to_its_end_is_not_abandoned() -> None:
+async def test_a_finished_call_is_not_cancelled() -> None:
     job = Elsewhere()
     await flow(job).run(0)
     other = Elsewhere("other", rounds=0)
@@ -149,9 +149,9 @@ async def test_what_cannot_be_ended_is_told_and_changes_nothing() -> None:
 
 async def test_an_end_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     class Slow(Elsewhere):
-        async def abandon(self, message: object, ctx: WorkflowContext) -> None:
+        async def on_cancel(self, message: object, ctx: WorkflowContext) -> None:
             await asyncio.sleep(NEVER)
 
-    monkeypatch.setattr(on_cancel, "ABANDON_S", 0.01)
+    monkeypatch.setattr(on_cancel, "CANCEL_HOOK_S", 0.01)
     with pytest.raises(ValueError, match="no more"):
         await flow(Slow(rounds=5), failing(after=1)).run(0)

@@ -51,7 +51,7 @@ class Elsewhere(Executor):
         self.begun += 1
         return self.begun
 
-    async def abandon(self, message: object, ctx: WorkflowContext) -> None:
+    async def on_cancel(self, message: object, ctx: WorkflowContext) -> None:
         self.statuses.append(self.status_of())
         self.ended.append((message, await ctx.once("job", lambda: None)))
         self.gone.set()
@@ -164,8 +164,8 @@ async def test_who_dies_while_it_ends_something_leaves_that_to_the_next() -> Non
     store = Leaving()
 
     class Dying(Elsewhere):
-        async def abandon(self, message: object, ctx: WorkflowContext) -> None:
-            await super().abandon(message, ctx)
+        async def on_cancel(self, message: object, ctx: WorkflowContext) -> None:
+            await super().on_cancel(message, ctx)
             store.is_away = True
 
     first, second = Dying(), Elsewhere()
