@@ -107,14 +107,14 @@ $(VENV)/.python:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.local: $(VENV)/.python pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[local]'
+$(VENV)/.local: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt
+	$(PIP_INSTALL) -e '.[local]' -e ./fakes
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[local,metrics,postgres,reading,browser,firecrawl,httpx2,curl,nkeys,kit,dev]'
+$(VENV)/.dev: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt
+	$(PIP_INSTALL) -e '.[local,metrics,postgres,reading,browser,firecrawl,httpx2,curl,nkeys,kit,dev]' -e ./fakes
 	@touch $@ $(VENV)/.local
 
-$(VENV)/.docs: $(VENV)/.python pyproject.toml constraints.txt
+$(VENV)/.docs: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt
 	$(PIP_INSTALL) -e '.[docs]'
 	@touch $@

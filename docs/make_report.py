@@ -20,11 +20,11 @@ from agentic.executors.agents.catalog import AgentFacts, put_agent
 from agentic.executors.agents.local import run_locally
 from agentic.executors.reports.gathering import gather_report
 from agentic.executors.reports.page import render
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
 from agentic.mappers import AgentModel, Database, ExecutionModel, add_project, create_execution, find_project
 from agentic.mappers.catalog.pipelines import store_pipeline
 from agentic.migrations import upgrade
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
 
 REPORT = Path(__file__).parent / "explanation" / "run-report.html"
 PRODUCTS = 560

@@ -28,7 +28,7 @@ from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.agents.catalog import AgentFacts, put_agent
 from agentic.executors.agents.local import run_locally
-from agentic.executors.commands.database import ensured_project, opened, ready_database
+from agentic.executors.commands.shared.database import ensured_project, opened, ready_database
 from agentic.mappers import ExecutionStatus, create_execution
 from agentic.mappers.database.engine import Synchronous
 

@@ -25,7 +25,7 @@ from tests.bench.measuring import Figures, main, scratch
 from tests.bench.site import Site
 
 from agentic.core.settings import load_settings
-from agentic.executors.commands.database import ready_database
+from agentic.executors.commands.shared.database import ready_database
 
 PAGES = 600
 LATENCY_MS = 30

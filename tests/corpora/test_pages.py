@@ -18,10 +18,10 @@ from tests.corpora.distributions import source_of
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Page
 from agentic.core.http import Fetcher, HttpPolicy, HttpRequest, HttpResponse
-from agentic.plugins.web.article import ArticleActor
-from agentic.plugins.web.extract_detail import ExtractDetailActor
-from agentic.plugins.web.extract_list import ExtractListActor
-from agentic.plugins.web.structured_data import StructuredDataActor
+from agentic.plugins.web.actors.article import ArticleActor
+from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
+from agentic.plugins.web.actors.extract_list import ExtractListActor
+from agentic.plugins.web.actors.structured_data import StructuredDataActor
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(600)]
 SHINGLE = 4

@@ -17,9 +17,9 @@ from agentic.core.hooks import get_registry
 from agentic.core.types import SaveCounts
 from agentic.mappers import Database, add_agent, add_project, create_execution, get_result_mapper
 from agentic.migrations import upgrade
-from agentic.plugins.reddit.items import Listing, More, Thing, things_of
 from agentic.plugins.reddit.models import RedditCommentModel, RedditPostModel, RedditSubredditModel
-from agentic.plugins.reddit.trees import flat
+from agentic.plugins.reddit.reading.items import Listing, More, Thing, things_of
+from agentic.plugins.reddit.reading.trees import flat
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(600)]
 

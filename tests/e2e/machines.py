@@ -77,8 +77,8 @@ def resolved(folder: Path, *projects: Path, extras: str) -> Path:
 
 
 def built(folder: Path, *projects: Path) -> list[Path]:
-    """Return the wheels of this project and of others."""
-    for project in (REPOSITORY, *projects):
+    """Return the wheels of this project, its fakes and others."""
+    for project in (REPOSITORY, REPOSITORY / "fakes", *projects):
         pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder / "wheels"), str(project))
     return sorted((folder / "wheels").glob("*.whl"), key=lambda wheel: "agentic_pipelines" not in wheel.name)
 

@@ -30,7 +30,7 @@ from agentic.executors.testing import (
 from agentic.mappers import Database, add_project, find_project
 
 if TYPE_CHECKING:
-    from agentic.plugins.fakes.server import FakeServer
+    from agentic.fakes.server import FakeServer
 
 QUOTES: list[dict[str, JSONValue]] = [{"id": "1", "text": "One"}, {"id": "2", "text": "Two"}]
 

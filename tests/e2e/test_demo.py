@@ -11,7 +11,7 @@ import psutil
 import pytest
 from tests.e2e.conftest import Agentic
 
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 

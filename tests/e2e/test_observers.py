@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentic.executors.testing import Home
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 

@@ -17,7 +17,7 @@ from tests.e2e.conftest import COMMAND, Agentic
 from tests.pages import read_page
 
 from agentic.core.private import is_wide
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(180)]
 

@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("english.json")
-PACKAGES = ("core", "executors", "mappers", "migrations", "plugins")
+PACKAGES = ("core", "executors", "fakes", "mappers", "migrations", "plugins")
 
 # The phrases to avoid, and the words that most readers expect in their place.
 PHRASES = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("core", "executors", "mappers", "migrations", "plugins")
+ROOMS = ("core", "executors", "fakes", "mappers", "migrations", "plugins")
 
 
 def test_namespace_has_no_file_of_its_own() -> None:

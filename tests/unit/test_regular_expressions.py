@@ -12,7 +12,7 @@ import pytest
 from agentic.core.linear import LinearPattern
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("core", "executors", "mappers", "migrations", "plugins")
+ROOMS = ("core", "executors", "fakes", "mappers", "migrations", "plugins")
 BACKTRACKING = ("re", "regex", "sre_compile", "fnmatch")
 
 # Module -> why its patterns may be those of `re`. All others are compiled by `agentic.core.linear`.
@@ -43,9 +43,9 @@ ALLOWED = {
     "agentic.core.settings": "settings and errors: parts of bounded length, each character decides",
     "agentic.core.stores.redis_server": "errors of a server of our own",
     "agentic.core.terminal": "single characters",
-    "agentic.executors.commands.exporting": "single characters",
-    "agentic.executors.commands.run_views": "ids of our own: of fixed length",
-    "agentic.executors.commands.targets": "what its user types: anchored, each character decides",
+    "agentic.executors.commands.executions.exporting": "single characters",
+    "agentic.executors.commands.runs.views": "ids of our own: of fixed length",
+    "agentic.executors.commands.run.command": "what its user types: anchored, each character decides",
     "agentic.executors.projects.parts": "keys of a config: anchored, each character decides",
     "agentic.executors.reports.markup": "single characters",
     "agentic.executors.reports.masking": "names of settings; an address up to its end",
@@ -53,8 +53,8 @@ ALLOWED = {
     "agentic.executors.schedules.times": "what its user types: anchored, of bounded length",
     "agentic.mappers.catalog.executions": "warnings of our own: fixed words and a number",
     "agentic.mappers.catalog.pipelines": "names of pipelines: anchored, each character decides",
-    "agentic.plugins.web.authenticate_logins": "names of headers and hosts of a spec: anchored",
-    "agentic.plugins.web.html": "the beginning of a tag: of bounded length",
+    "agentic.plugins.web.login.logins": "names of headers and hosts of a spec: anchored",
+    "agentic.plugins.web.reading.html": "the beginning of a tag: of bounded length",
 }
 
 

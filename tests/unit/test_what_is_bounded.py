@@ -29,7 +29,7 @@ from agentic.mappers.crawl import http_cache
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/explanation/what-is-bounded.md").read_text(encoding="utf-8")
-ROOMS = ("core", "executors", "mappers", "migrations", "plugins")
+ROOMS = ("core", "executors", "fakes", "mappers", "migrations", "plugins")
 MIB = 1024 * 1024
 GIB = 1024 * MIB
 

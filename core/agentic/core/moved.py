@@ -98,6 +98,7 @@ MOVED = {
     "agentic.core.graph.walks": "agentic.core.graph.definition.walks",
     "agentic.core.graph.workflow": "agentic.core.graph.build.workflow",
     "agentic.core.graph.writing": "agentic.core.graph.checkpoints.state_encoder",
+    "agentic.core.hooks.compatibility": "agentic.core.hooks.manager",
     "agentic.core.http.addresses": "agentic.core.http.guard.addresses",
     "agentic.core.http.aiohttp_transport": "agentic.core.http.transports.aiohttp_transport",
     "agentic.core.http.bodies": "agentic.core.http.transports.bodies",
@@ -109,11 +110,12 @@ MOVED = {
     "agentic.core.http.directives": "agentic.core.http.politeness.directives",
     "agentic.core.http.hosts": "agentic.core.http.guard.hosts",
     "agentic.core.http.httpx2_transport": "agentic.core.http.transports.httpx2_transport",
-    "agentic.core.http.public_suffixes": "agentic.core.http.sessions.public_suffixes",
+    "agentic.core.http.public_suffixes": "agentic.core.http.sessions.cookies",
     "agentic.core.http.redis_budget": "agentic.core.http.politeness.redis_budget",
     "agentic.core.http.revalidation": "agentic.core.http.caching.revalidation",
     "agentic.core.http.robots": "agentic.core.http.politeness.robots",
     "agentic.core.http.robots_file": "agentic.core.http.politeness.robots_file",
+    "agentic.core.http.sessions.public_suffixes": "agentic.core.http.sessions.cookies",
     "agentic.core.http.shared": "agentic.core.http.transports.shared",
     "agentic.core.http.slots": "agentic.core.http.politeness.slots",
     "agentic.core.http.special_addresses": "agentic.core.http.guard.special_addresses",
@@ -122,6 +124,7 @@ MOVED = {
     "agentic.core.http.unpacking": "agentic.core.http.transports.unpacking",
     "agentic.core.http.url_credentials": "agentic.core.http.sessions.url_credentials",
     "agentic.core.http.wire": "agentic.core.http.transports.wire",
+    "agentic.core.ledger.memory_decisions": "agentic.core.ledger.memory",
     "agentic.core.pipeline.abandoning": "agentic.core.pipeline.steps.on_cancel",
     "agentic.core.pipeline.amounts": "agentic.core.pipeline.spec.amounts",
     "agentic.core.pipeline.attempts": "agentic.core.pipeline.policies.attempts",
@@ -168,7 +171,51 @@ MOVED = {
     "agentic.core.pipeline.words": "agentic.core.pipeline.expressions.suggestions",
     "agentic.executors.agents_doctor": "agentic.executors.agents.doctor",
     "agentic.executors.audit_trail": "agentic.executors.durable.publish.audit_trail",
+    "agentic.executors.budgets": "agentic.executors.project_http",
     "agentic.executors.catalog": "agentic.executors.agents.catalog",
+    "agentic.executors.commands.agent_changes": "agentic.executors.commands.agents.changes",
+    "agentic.executors.commands.agent_files": "agentic.executors.commands.agents.files",
+    "agentic.executors.commands.beat": "agentic.executors.commands.servers.worker",
+    "agentic.executors.commands.bulk": "agentic.executors.commands.shared.bulk",
+    "agentic.executors.commands.completing": "agentic.executors.commands.shared.completing",
+    "agentic.executors.commands.database": "agentic.executors.commands.shared.database",
+    "agentic.executors.commands.demo": "agentic.executors.commands.servers.demo",
+    "agentic.executors.commands.execution_changes": "agentic.executors.commands.executions.changes",
+    "agentic.executors.commands.execution_choice": "agentic.executors.commands.executions.choice",
+    "agentic.executors.commands.execution_page": "agentic.executors.commands.executions.page",
+    "agentic.executors.commands.exporting": "agentic.executors.commands.executions.exporting",
+    "agentic.executors.commands.failed_pages": "agentic.executors.commands.executions.failed_pages",
+    "agentic.executors.commands.finding": "agentic.executors.commands.shared.finding",
+    "agentic.executors.commands.frames": "agentic.executors.commands.runs.frames",
+    "agentic.executors.commands.interruptions": "agentic.executors.commands.run.running",
+    "agentic.executors.commands.letter_retries": "agentic.executors.commands.executions.dead_letter_retries",
+    "agentic.executors.commands.letters": "agentic.executors.commands.executions.dead_letters",
+    "agentic.executors.commands.metrics": "agentic.executors.commands.servers.metrics",
+    "agentic.executors.commands.moments": "agentic.executors.commands.shared.moments",
+    "agentic.executors.commands.nats": "agentic.executors.commands.servers.nats",
+    "agentic.executors.commands.options": "agentic.executors.commands.shared.options",
+    "agentic.executors.commands.outcome": "agentic.executors.commands.run.outcome",
+    "agentic.executors.commands.progress": "agentic.executors.commands.run.progress",
+    "agentic.executors.commands.progress_facts": "agentic.executors.commands.run.progress_facts",
+    "agentic.executors.commands.project_files": "agentic.executors.commands.projects.files",
+    "agentic.executors.commands.pruning": "agentic.executors.commands.runs.command",
+    "agentic.executors.commands.reconcile": "agentic.executors.commands.servers.reconcile",
+    "agentic.executors.commands.report": "agentic.executors.commands.executions.report",
+    "agentic.executors.commands.requests": "agentic.executors.commands.runs.requests",
+    "agentic.executors.commands.retelling": "agentic.executors.commands.runs.replaying",
+    "agentic.executors.commands.run_views": "agentic.executors.commands.runs.views",
+    "agentic.executors.commands.running": "agentic.executors.commands.run.running",
+    "agentic.executors.commands.schedule_changes": "agentic.executors.commands.schedules.changes",
+    "agentic.executors.commands.schedule_views": "agentic.executors.commands.schedules.views",
+    "agentic.executors.commands.secrets": "agentic.executors.commands.projects.secrets",
+    "agentic.executors.commands.statuses": "agentic.executors.commands.shared.statuses",
+    "agentic.executors.commands.steering": "agentic.executors.commands.runs.steering",
+    "agentic.executors.commands.stored": "agentic.executors.commands.executions.stored",
+    "agentic.executors.commands.targets": "agentic.executors.commands.run.command",
+    "agentic.executors.commands.up": "agentic.executors.commands.servers.up",
+    "agentic.executors.commands.views": "agentic.executors.commands.shared.views",
+    "agentic.executors.commands.watching": "agentic.executors.commands.runs.watching",
+    "agentic.executors.commands.worker": "agentic.executors.commands.servers.worker",
     "agentic.executors.config": "agentic.executors.workers.config",
     "agentic.executors.dispatch": "agentic.executors.workers.dispatch",
     "agentic.executors.durable.abandoning": "agentic.executors.durable.reconcile.on_cancel",
@@ -213,7 +260,7 @@ MOVED = {
     "agentic.executors.files": "agentic.executors.agents.files",
     "agentic.executors.flower": "agentic.executors.workers.flower",
     "agentic.executors.flows": "agentic.executors.agents.workflows",
-    "agentic.executors.general": "agentic.executors.agents.default_mapper",
+    "agentic.executors.general": "agentic.executors.agents.factory",
     "agentic.executors.guarding": "agentic.executors.workers.guarding",
     "agentic.executors.host": "agentic.executors.agents.host",
     "agentic.executors.keeping": "agentic.executors.workers.keeping",
@@ -243,6 +290,7 @@ MOVED = {
     "agentic.executors.stalling": "agentic.executors.workers.stalling",
     "agentic.executors.stopping": "agentic.executors.workers.stopping",
     "agentic.executors.task_progress": "agentic.executors.workers.task_progress",
+    "agentic.executors.testing.cut_off": "agentic.executors.testing.endings",
     "agentic.executors.workflow": "agentic.executors.agents.workflow",
     "agentic.mappers.audit_models": "agentic.mappers.tables.audit",
     "agentic.mappers.away": "agentic.mappers.database.away",
@@ -265,12 +313,13 @@ MOVED = {
     "agentic.mappers.index_of": "agentic.mappers.database.expressions",
     "agentic.mappers.kept_totals": "agentic.mappers.runs.totals",
     "agentic.mappers.lane": "agentic.mappers.database.thread",
+    "agentic.mappers.ledger.decisions": "agentic.mappers.ledger.transaction",
     "agentic.mappers.ledger_activation_statements": "agentic.mappers.ledger.activation_statements",
     "agentic.mappers.ledger_activations": "agentic.mappers.ledger.activations",
     "agentic.mappers.ledger_base": "agentic.mappers.ledger.base",
     "agentic.mappers.ledger_connections": "agentic.mappers.ledger.connections",
     "agentic.mappers.ledger_cursor": "agentic.mappers.ledger.cursor",
-    "agentic.mappers.ledger_decisions": "agentic.mappers.ledger.decisions",
+    "agentic.mappers.ledger_decisions": "agentic.mappers.ledger.transaction",
     "agentic.mappers.ledger_models": "agentic.mappers.tables.ledger",
     "agentic.mappers.ledger_queue_statements": "agentic.mappers.ledger.queue_statements",
     "agentic.mappers.ledger_queues": "agentic.mappers.ledger.queues",
@@ -298,8 +347,9 @@ MOVED = {
     "agentic.mappers.schedules": "agentic.mappers.catalog.schedules",
     "agentic.mappers.snapshots": "agentic.mappers.upserts.snapshots",
     "agentic.mappers.stating": "agentic.mappers.upserts.sentinels",
-    "agentic.mappers.summary": "agentic.mappers.upserts.summary",
+    "agentic.mappers.summary": "agentic.mappers.upserts.mapper",
     "agentic.mappers.target": "agentic.mappers.upserts.target",
+    "agentic.mappers.upserts.summary": "agentic.mappers.upserts.mapper",
     "agentic.mappers.vault_environment": "agentic.mappers.vault.environment",
     "agentic.mappers.vault_errors": "agentic.mappers.vault.errors",
     "agentic.mappers.vault_keys": "agentic.mappers.vault.keys",
@@ -307,6 +357,72 @@ MOVED = {
     "agentic.mappers.vault_rotation": "agentic.mappers.vault.rotation",
     "agentic.mappers.vault_rows": "agentic.mappers.vault.rows",
     "agentic.mappers.vault_sessions": "agentic.mappers.vault.sessions",
+    "agentic.plugins.fakes.hackernews": "agentic.fakes.hackernews.api",
+    "agentic.plugins.fakes.hackernews_items": "agentic.fakes.hackernews.items",
+    "agentic.plugins.fakes.hackernews_search": "agentic.fakes.hackernews.search",
+    "agentic.plugins.fakes.shop": "agentic.fakes.shop.site",
+    "agentic.plugins.fakes.shop_catalogue": "agentic.fakes.shop.catalogue",
+    "agentic.plugins.fakes.shop_scripted": "agentic.fakes.shop.scripted",
+    "agentic.plugins.feed.doctor": "agentic.plugins.feed.executor",
+    "agentic.plugins.firecrawl.crawl": "agentic.plugins.firecrawl.actors.crawl",
+    "agentic.plugins.firecrawl.crawl_jobs": "agentic.plugins.firecrawl.actors.crawl_jobs",
+    "agentic.plugins.firecrawl.doctor": "agentic.plugins.firecrawl.executor",
+    "agentic.plugins.firecrawl.extracted": "agentic.plugins.firecrawl.actors.extracted",
+    "agentic.plugins.firecrawl.job_calls": "agentic.plugins.firecrawl.actors.job_calls",
+    "agentic.plugins.firecrawl.map": "agentic.plugins.firecrawl.actors.map",
+    "agentic.plugins.firecrawl.options": "agentic.plugins.firecrawl.actors.options",
+    "agentic.plugins.firecrawl.paid": "agentic.plugins.firecrawl.actors.paid",
+    "agentic.plugins.firecrawl.rules": "agentic.plugins.firecrawl.actors.rules",
+    "agentic.plugins.firecrawl.scrape": "agentic.plugins.firecrawl.actors.scrape",
+    "agentic.plugins.firecrawl.screenshots": "agentic.plugins.firecrawl.actors.screenshots",
+    "agentic.plugins.firecrawl.search": "agentic.plugins.firecrawl.actors.search",
+    "agentic.plugins.github.doctor": "agentic.plugins.github.executor",
+    "agentic.plugins.reddit.archive": "agentic.plugins.reddit.reading.archive",
+    "agentic.plugins.reddit.choosing": "agentic.plugins.reddit.settings",
+    "agentic.plugins.reddit.doctor": "agentic.plugins.reddit.executor",
+    "agentic.plugins.reddit.feeds": "agentic.plugins.reddit.reading.feeds",
+    "agentic.plugins.reddit.items": "agentic.plugins.reddit.reading.items",
+    "agentic.plugins.reddit.oauth": "agentic.plugins.reddit.reading.oauth",
+    "agentic.plugins.reddit.pages": "agentic.plugins.reddit.reading.pages",
+    "agentic.plugins.reddit.tokens": "agentic.plugins.reddit.reading.tokens",
+    "agentic.plugins.reddit.trees": "agentic.plugins.reddit.reading.trees",
+    "agentic.plugins.web.article": "agentic.plugins.web.actors.article",
+    "agentic.plugins.web.authenticate": "agentic.plugins.web.actors.authenticate",
+    "agentic.plugins.web.authenticate_cookies": "agentic.plugins.web.login.cookies",
+    "agentic.plugins.web.authenticate_form": "agentic.plugins.web.login.form",
+    "agentic.plugins.web.authenticate_forms": "agentic.plugins.web.login.forms",
+    "agentic.plugins.web.authenticate_kept": "agentic.plugins.web.login.kept",
+    "agentic.plugins.web.authenticate_logins": "agentic.plugins.web.login.logins",
+    "agentic.plugins.web.authenticate_masking": "agentic.plugins.web.login.masking",
+    "agentic.plugins.web.authenticate_oauth": "agentic.plugins.web.login.oauth",
+    "agentic.plugins.web.browsing": "agentic.plugins.web.actors.browsing",
+    "agentic.plugins.web.capture": "agentic.plugins.web.actors.capture",
+    "agentic.plugins.web.conversions": "agentic.plugins.web.reading.conversions",
+    "agentic.plugins.web.diff": "agentic.plugins.web.actors.diff",
+    "agentic.plugins.web.extract_detail": "agentic.plugins.web.actors.extract_detail",
+    "agentic.plugins.web.extract_list": "agentic.plugins.web.actors.extract_list",
+    "agentic.plugins.web.feed": "agentic.plugins.web.actors.feed",
+    "agentic.plugins.web.fetch": "agentic.plugins.web.actors.fetch",
+    "agentic.plugins.web.fields": "agentic.plugins.web.reading.fields",
+    "agentic.plugins.web.html": "agentic.plugins.web.reading.html",
+    "agentic.plugins.web.json_schema": "agentic.plugins.web.reading.json_schema",
+    "agentic.plugins.web.json_schema_keywords": "agentic.plugins.web.reading.json_schema_keywords",
+    "agentic.plugins.web.jsonld": "agentic.plugins.web.reading.jsonld",
+    "agentic.plugins.web.limits": "agentic.plugins.web.reading.limits",
+    "agentic.plugins.web.numbers": "agentic.plugins.web.reading.numbers",
+    "agentic.plugins.web.packaged": "agentic.plugins.web.settings",
+    "agentic.plugins.web.page_contents": "agentic.plugins.web.actors.page_contents",
+    "agentic.plugins.web.robots_check": "agentic.plugins.web.actors.robots_check",
+    "agentic.plugins.web.scripted": "agentic.plugins.web.reading.scripted",
+    "agentic.plugins.web.search": "agentic.plugins.web.actors.search",
+    "agentic.plugins.web.search_forms": "agentic.plugins.web.reading.search_forms",
+    "agentic.plugins.web.sessions": "agentic.plugins.web.login.sessions",
+    "agentic.plugins.web.sitemap": "agentic.plugins.web.actors.sitemap",
+    "agentic.plugins.web.sitemap_reader": "agentic.plugins.web.reading.sitemaps",
+    "agentic.plugins.web.structured_data": "agentic.plugins.web.actors.structured_data",
+    "agentic.plugins.web.vocabularies": "agentic.plugins.web.reading.vocabularies",
+    "agentic.plugins.web.webhook": "agentic.plugins.web.actors.webhook",
+    "agentic.plugins.web.xpath": "agentic.plugins.web.reading.xpath",
 }
 """Old module -> new module."""
 
@@ -320,6 +436,12 @@ TAKEN = {
     "agentic.core.pipeline.expressions": "agentic.core.pipeline.expressions.expressions",
     "agentic.core.pipeline.policies": "agentic.core.pipeline.policies.policies",
     "agentic.core.pipeline.spec": "agentic.core.pipeline.spec.spec",
+    "agentic.executors.commands.agents": "agentic.executors.commands.agents.command",
+    "agentic.executors.commands.executions": "agentic.executors.commands.executions.command",
+    "agentic.executors.commands.projects": "agentic.executors.commands.projects.command",
+    "agentic.executors.commands.run": "agentic.executors.commands.run.command",
+    "agentic.executors.commands.runs": "agentic.executors.commands.runs.command",
+    "agentic.executors.commands.schedules": "agentic.executors.commands.schedules.command",
     "agentic.executors.durable.worker": "agentic.executors.durable.worker.worker",
     "agentic.executors.metrics": "agentic.executors.metrics.metrics",
     "agentic.mappers.catalog": "agentic.mappers.catalog.projects",
@@ -330,6 +452,8 @@ TAKEN = {
 }
 """Old module whose path is a package now -> new module."""
 
+PACKAGES = {"agentic.plugins.fakes": "agentic.fakes"}
+"""Package that moved with its modules -> its new path."""
 RENAMED = {
     "agentic.core.browser": {
         "Manners": "Politeness",
@@ -362,13 +486,27 @@ class Loader:
     def exec_module(module: ModuleType) -> None:
         """Replace the module by the one at the new path."""
         old = module.__name__
-        _warn(old, MOVED[old], 2)
-        sys.modules[old] = import_module(MOVED[old])
+        new = _new_path(old)
+        _warn(old, new, 2)
+        home = import_module(new)
+        if hasattr(home, "__path__"):
+            # With the path of the new package, its modules would be loaded a second time under old names.
+            vars(module).update(__path__=[], __getattr__=lambda name: getattr(home, name))
+        else:
+            sys.modules[old] = home
 
 
 def spec_of(name: str) -> ModuleSpec | None:
     """Return how to load a module that moved; None for any other module."""
-    return ModuleSpec(name, Loader) if name in MOVED else None  # type: ignore[arg-type]
+    return ModuleSpec(name, Loader) if _new_path(name) else None  # type: ignore[arg-type]
+
+
+def _new_path(old: str) -> str:
+    """Return where a module is now; "" if it did not move."""
+    if old in MOVED:
+        return MOVED[old]
+    package = next((package for package in PACKAGES if f"{old}.".startswith(f"{package}.")), "")
+    return PACKAGES[package] + old.removeprefix(package) if package else ""
 
 
 def found(package: str, name: str) -> object:

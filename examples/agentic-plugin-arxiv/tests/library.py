@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from xml.sax.saxutils import escape
 
-from agentic.plugins.fakes.control import Control
+from agentic.fakes.control import Control
 
 Query = Mapping[str, str]
 

@@ -6,7 +6,7 @@ import arxiv
 import pytest
 from agentic.core.types import JSONValue
 from agentic.executors.testing import RunAgent
-from agentic.plugins.fakes.control import Fault
+from agentic.fakes.control import Fault
 from library import Library, Paper
 
 from agentic_plugin_arxiv.models import ArxivPaperModel

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from agentic.plugins.fakes.app import under_control
-from agentic.plugins.fakes.control import Control
-from agentic.plugins.fakes.server import LoopbackServer
+from agentic.fakes.app import under_control
+from agentic.fakes.control import Control
+from agentic.fakes.server import LoopbackServer
 from instance import Instance
 from starlette.requests import Request
 from starlette.responses import JSONResponse

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
 from agentic.core.types import JSONValue
-from agentic.plugins.fakes.control import Control
+from agentic.fakes.control import Control
 
 Entity = dict[str, JSONValue]
 Query = Mapping[str, str]

@@ -10,7 +10,7 @@ import pytest
 from agentic.core.graph import RetryPolicy
 from agentic.core.types import JSONValue
 from agentic.executors.testing import RunAgent
-from agentic.plugins.fakes.control import Fault
+from agentic.fakes.control import Fault
 from instance import ADA, BOB, TOKEN, VERSION, Instance, id_of
 
 from agentic_plugin_mastodon.models import MastodonStatusModel

@@ -17,28 +17,27 @@ if TYPE_CHECKING:
 def agentic_commands(app: typer.Typer) -> None:
     """Add the commands for projects, agents, executions, runs, schedules and replays."""
     from agentic.core.cli.replay.sources import add_source
-    from agentic.executors.commands.agents import agents
+    from agentic.executors.commands.agents.command import agents
     from agentic.executors.commands.audit import audit
-    from agentic.executors.commands.beat import beat
-    from agentic.executors.commands.demo import demo
-    from agentic.executors.commands.executions import executions
-    from agentic.executors.commands.letters import letters
-    from agentic.executors.commands.metrics import metrics
-    from agentic.executors.commands.nats import nats
+    from agentic.executors.commands.executions.command import executions
+    from agentic.executors.commands.executions.dead_letters import letters
+    from agentic.executors.commands.executions.report import add_reports
     from agentic.executors.commands.pipelines import pipelines
     from agentic.executors.commands.platforms import platforms
-    from agentic.executors.commands.projects import projects
-    from agentic.executors.commands.reconcile import reconcile
-    from agentic.executors.commands.report import add_reports
-    from agentic.executors.commands.requests import requests
-    from agentic.executors.commands.retelling import in_ledger
-    from agentic.executors.commands.run import run
-    from agentic.executors.commands.runs import runs
-    from agentic.executors.commands.schedules import schedules
-    from agentic.executors.commands.secrets import secrets
+    from agentic.executors.commands.projects.command import projects
+    from agentic.executors.commands.projects.secrets import secrets
+    from agentic.executors.commands.run.command import run
+    from agentic.executors.commands.runs.command import runs
+    from agentic.executors.commands.runs.replaying import in_ledger
+    from agentic.executors.commands.runs.requests import requests
+    from agentic.executors.commands.schedules.command import schedules
+    from agentic.executors.commands.servers.demo import demo
+    from agentic.executors.commands.servers.metrics import metrics
+    from agentic.executors.commands.servers.nats import nats
+    from agentic.executors.commands.servers.reconcile import reconcile
+    from agentic.executors.commands.servers.up import up
+    from agentic.executors.commands.servers.worker import beat, worker
     from agentic.executors.commands.trying import add_trying
-    from agentic.executors.commands.up import up
-    from agentic.executors.commands.worker import worker
 
     add_source("the ledger", in_ledger)
     app.command()(audit)

@@ -11,10 +11,10 @@ import pytest
 from tests.integration.executors.conftest import empty_database, place, valkey
 
 from agentic.core.types import JSONValue
+from agentic.fakes.control import Fault
+from agentic.fakes.firecrawl.account import AccountOrder
+from agentic.fakes.server import FakeServer
 from agentic.mappers import ExecutionModel, ExecutionStatus, add_agent, find_project
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.firecrawl.account import AccountOrder
-from agentic.plugins.fakes.server import FakeServer
 
 if TYPE_CHECKING:
     from tests.integration.executors.conftest import Place

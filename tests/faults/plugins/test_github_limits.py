@@ -14,12 +14,12 @@ from agentic.core.http import open_budget
 from agentic.core.services import free_port
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.testing import RunAgent
+from agentic.fakes.control import Fault
+from agentic.fakes.github.account import GithubOrder
+from agentic.fakes.github.archive import HARBOR
+from agentic.fakes.github.credentials import TOKEN
+from agentic.fakes.server import FakeServer
 from agentic.mappers import ExecutionStatus
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.github.account import GithubOrder
-from agentic.plugins.fakes.github.archive import HARBOR
-from agentic.plugins.fakes.github.credentials import TOKEN
-from agentic.plugins.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration]
 

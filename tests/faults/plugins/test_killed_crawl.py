@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from tests.commands import run_command
 
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.fakes.shop import Shop
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
+from agentic.fakes.shop.site import Shop
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.timeout(180)]
 

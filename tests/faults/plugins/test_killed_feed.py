@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.feeds.entries import ENTRIES
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.control import Fault
+from agentic.fakes.feeds.entries import ENTRIES
+from agentic.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.firecrawl.account import AccountOrder
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.control import Fault
+from agentic.fakes.firecrawl.account import AccountOrder
+from agentic.fakes.server import FakeServer
 
 pytest.importorskip("firecrawl")
 

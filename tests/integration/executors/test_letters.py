@@ -13,11 +13,11 @@ from tests.commands import invoke
 
 from agentic.core.cli.main import build_app
 from agentic.core.errors import AgenticError
-from agentic.executors.commands.outcome import PARTIAL_EXIT_CODE
+from agentic.executors.commands.run.outcome import PARTIAL_EXIT_CODE
 from agentic.executors.errors import BrokerUnavailableError, ExecutionFailedError
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
 from agentic.mappers import Database, ExecutionModel, ExecutionStatus
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.integration]
 

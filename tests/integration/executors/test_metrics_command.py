@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentic.core.services import free_port
-from agentic.executors.commands.metrics import MetricsError, metrics
+from agentic.executors.commands.servers.metrics import MetricsError, metrics
 from agentic.mappers import create_execution
 
 if TYPE_CHECKING:

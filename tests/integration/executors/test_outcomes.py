@@ -13,8 +13,8 @@ from tests.commands import invoke
 
 from agentic.core.cli.main import build_app
 from agentic.core.types import JSONValue
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.integration]
 

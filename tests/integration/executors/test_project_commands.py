@@ -11,7 +11,7 @@ import yaml
 from tests.integration.executors.shells import Shell
 
 from agentic.executors.agents.redaction import MASK
-from agentic.executors.commands.options import OptionError
+from agentic.executors.commands.shared.options import OptionError
 from agentic.executors.projects.errors import ProjectFileError
 from agentic.mappers import (
     ExecutionStatus,

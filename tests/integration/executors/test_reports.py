@@ -21,13 +21,13 @@ from tests.commands import invoke
 from typer.testing import Result
 
 from agentic.core.errors import AgenticError
-from agentic.executors.commands.options import OptionError
+from agentic.executors.commands.shared.options import OptionError
 from agentic.executors.errors import ExecutionFailedError
 from agentic.executors.exports.errors import ExportError, UnknownTableError
 from agentic.executors.plugin import agentic_commands
 from agentic.executors.reports.changes import NoEarlierCrawlError
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
 

@@ -23,6 +23,8 @@ from agentic.core.hooks import get_registry
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.agents.runner import Host, run_execution
+from agentic.fakes.firecrawl.account import AccountOrder
+from agentic.fakes.server import FakeServer
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,
@@ -36,8 +38,6 @@ from agentic.mappers import (
 from agentic.mappers.tables.core import DeadLetterModel
 from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.vault import set_secret
-from agentic.plugins.fakes.firecrawl.account import AccountOrder
-from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.web.models import ItemModel, WebPageModel
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from sqlalchemy import update
 from tests.commands import invoke
 
 from agentic.core.errors import AgenticError
-from agentic.executors.commands.options import OptionError
+from agentic.executors.commands.shared.options import OptionError
 from agentic.executors.plugin import agentic_commands
 from agentic.executors.schedules.cron import ScheduleTimesError
 from agentic.mappers import (

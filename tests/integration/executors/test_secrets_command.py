@@ -18,8 +18,8 @@ from agentic.core.actors import UnknownSecretError
 from agentic.core.errors import AgenticError
 from agentic.core.http import HttpSession
 from agentic.executors.checks.secrets import secret_findings
-from agentic.executors.commands.options import OptionError
-from agentic.executors.commands.secrets import secrets
+from agentic.executors.commands.projects.secrets import secrets
+from agentic.executors.commands.shared.options import OptionError
 from agentic.mappers import Database, UnknownProjectError, find_project
 from agentic.mappers.tables.vault import SecretModel
 from agentic.mappers.vault.errors import (

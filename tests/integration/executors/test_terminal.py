@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
 
 pytestmark = [
     pytest.mark.integration,

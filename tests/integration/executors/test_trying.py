@@ -11,7 +11,7 @@ from tests.commands import invoke
 from typer.testing import Result
 
 from agentic.core.cli.main import build_app
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
 

@@ -23,6 +23,9 @@ from agentic.executors.durable.worker import patience
 from agentic.executors.durable.worker.process import RunProcess
 from agentic.executors.schedule import START_AGENT
 from agentic.executors.workers.config import QUEUES, RUN_AGENT
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
+from agentic.fakes.shop.site import Shop
 from agentic.mappers import (
     ExecutionModel,
     ExecutionStatus,
@@ -33,9 +36,6 @@ from agentic.mappers import (
 )
 from agentic.mappers.catalog.projects import disable_agent
 from agentic.mappers.tables.ledger import RunModel
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.fakes.shop import Shop
 
 if TYPE_CHECKING:
     from tests.integration.executors.conftest import Place

@@ -13,7 +13,7 @@ from tests.property.graph.effort import examples
 
 from agentic.core.types import JSONValue
 from agentic.executors.agents.catalog import find_named, put_agent
-from agentic.executors.commands.agent_files import read_agents, told_agent, write_agents
+from agentic.executors.commands.agents.files import read_agents, told_agent, write_agents
 from agentic.executors.projects.facts import told_project
 from agentic.executors.projects.files import read_project, write_project
 from agentic.executors.projects.importing import import_project

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -19,6 +20,8 @@ from agentic.mappers.vault import SqlSecrets
 from agentic.core.http.budget import ProcessBudget
 from agentic.core.pipeline.expressions import parse_expression
 from agentic.executors import runner
+from agentic.plugins.fakes.server import FakeServer
+from agentic.plugins.fakes.shop import Shop
 import agentic.core.graph.letters as letters
 import agentic.mappers.catalog.projects
 from agentic.mappers.catalog import find_agent
@@ -30,6 +33,8 @@ assert letters.__name__ == "agentic.core.graph.planning.routed"
 @pytest.mark.parametrize("old", MOVED)
 def test_an_old_path_is_the_module_at_the_new_one(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
     new = importlib.import_module(MOVED[old])
+    with warnings.catch_warnings(action="ignore"):  # the package may have moved too
+        importlib.import_module(old.rpartition(".")[0])
     monkeypatch.delitem(sys.modules, old, raising=False)
     with pytest.warns(DeprecationWarning, match=f"{old} moved to {MOVED[old]}") as caught:
         assert importlib.import_module(old) is new
@@ -47,6 +52,13 @@ def test_a_package_has_the_names_of_the_module_that_it_replaced(package: str) ->
     with pytest.warns(DeprecationWarning, match=f"{package}.{name} moved to") as caught:
         assert getattr(importlib.import_module(package), name) is getattr(home, name)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_package_that_moved_keeps_its_names_and_loads_no_module_twice() -> None:
+    with pytest.warns(DeprecationWarning, match="moved to agentic.fakes"):
+        old = importlib.import_module("agentic.plugins.fakes.server")
+    assert old is importlib.import_module("agentic.fakes.server")
+    assert importlib.import_module("agentic.plugins.fakes").__getattr__("__doc__").startswith("Fake servers")
 
 
 @pytest.mark.parametrize(

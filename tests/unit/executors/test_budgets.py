@@ -11,10 +11,10 @@ from structlog.testing import capture_logs
 from agentic.core.http import HttpPolicy, ProcessBudget
 from agentic.core.http.politeness.redis_budget import RedisBudget
 from agentic.core.settings import load_settings
-from agentic.executors import budgets
-from agentic.executors.budgets import own_turns, shared_budget
+from agentic.executors import project_http
 from agentic.executors.celery import make_app
 from agentic.executors.checks.budget import budget_findings
+from agentic.executors.project_http import own_turns, shared_budget
 from agentic.executors.workers.celery_config import broker_in_use
 
 REDIS = "redis://127.0.0.1:1/0"
@@ -29,7 +29,7 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("CELERY_BROKER_URL", raising=False)
     monkeypatch.setitem(sys.modules, "celeryconfig", None)
     monkeypatch.delitem(sys.modules, "celeryconfig")
-    budgets._tell_unshared.cache_clear()
+    project_http._tell_unshared.cache_clear()
 
 
 def configure(tmp_path: Path, text: str) -> None:

@@ -9,15 +9,15 @@ from rich.console import Console
 
 from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.types import JSONValue, RunId
-from agentic.executors.commands import progress
-from agentic.executors.commands.progress import (
+from agentic.executors.commands.run import progress
+from agentic.executors.commands.run.progress import (
     PLAIN_EVERY_S,
     PlainLines,
     ProgressBars,
     ProgressLines,
     shown_progress,
 )
-from agentic.executors.commands.progress_facts import (
+from agentic.executors.commands.run.progress_facts import (
     RunProgress,
     duration_text,
     failures_text,

@@ -19,7 +19,7 @@ from agentic.core.audit import DecisionKind
 from agentic.core.graph import RunStatus
 from agentic.core.ledger import ActivationStatus, LedgerTransaction, RunRow
 from agentic.core.types import RunId
-from agentic.executors.commands.views import counts_of_executions
+from agentic.executors.commands.shared.views import counts_of_executions
 from agentic.executors.durable.publish.audit_trail import audit_trail
 from agentic.executors.metrics.executions import count_executions, keep_executions
 from agentic.executors.metrics.runs import activations, count_runs, keep_runs, lags, outbox

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agentic.core.types import JSONValue
-from agentic.executors.commands.run_views import minute, question_text, shown_workflow
-from agentic.executors.commands.runs import _for_people
+from agentic.executors.commands.runs.command import _for_people
+from agentic.executors.commands.runs.views import minute, question_text, shown_workflow
 
 AGENT = "9539b802c6ad409d8d377cbf697c5f38"
 

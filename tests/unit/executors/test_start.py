@@ -10,7 +10,7 @@ import pytest
 import agentic.executors
 
 HEAVY = {"sqlalchemy", "celery", "kombu", "aiohttp", "nats", "redis", "playwright", "firecrawl", "alembic"}
-FAKES = {"agentic.plugins.fakes.server"}
+FAKES = {"agentic.fakes.server"}
 
 
 def test_no_server_library_and_no_database_is_loaded_to_know_the_commands() -> None:

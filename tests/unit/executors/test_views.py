@@ -8,8 +8,8 @@ from agentic.core.graph import RunStatus
 from agentic.core.ledger import RunRow
 from agentic.core.types import RunId
 from agentic.executors.agents.redaction import MASK
-from agentic.executors.commands.run_views import state_of
-from agentic.executors.commands.views import agent_row, counted, execution_row, shown_config
+from agentic.executors.commands.runs.views import state_of
+from agentic.executors.commands.shared.views import agent_row, counted, execution_row, shown_config
 
 if TYPE_CHECKING:
     from tests.unit.executors.conftest import Lab

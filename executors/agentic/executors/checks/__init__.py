@@ -19,7 +19,7 @@ from agentic.executors.checks.privacy import privacy_findings
 from agentic.executors.checks.secrets import secret_findings
 from agentic.executors.checks.tasks import task_findings
 from agentic.executors.checks.workers import worker_findings
-from agentic.executors.commands.database import opened
+from agentic.executors.commands.shared.database import opened
 from agentic.executors.errors import BrokerUnavailableError
 from agentic.executors.workers.celery_config import broker_in_use
 from agentic.executors.workers.dispatch import CeleryDispatcher

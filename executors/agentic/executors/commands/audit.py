@@ -13,10 +13,10 @@ import typer
 from agentic.core.audit import Decision, DecisionKind
 from agentic.core.cli import print_json, print_rows, write_json
 from agentic.core.cli.texts import visible
-from agentic.executors.commands.moments import moment_of
-from agentic.executors.commands.options import AsJson, InProject
-from agentic.executors.commands.run_views import shown_id, shown_time
-from agentic.executors.commands.steering import Desk, opened_desk, say
+from agentic.executors.commands.runs.steering import Desk, opened_desk, say
+from agentic.executors.commands.runs.views import shown_id, shown_time
+from agentic.executors.commands.shared.moments import moment_of
+from agentic.executors.commands.shared.options import AsJson, InProject
 
 if TYPE_CHECKING:
     from agentic.mappers.audit import DecisionFilter

@@ -15,9 +15,14 @@ from agentic.core.cli import console, print_json, print_lines, print_rows
 from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
-from agentic.executors.commands.completing import pipeline_names
-from agentic.executors.commands.database import current_database, ensured_project, opened, ready_database
-from agentic.executors.commands.options import AsJson, InProject, OptionError
+from agentic.executors.commands.shared.completing import pipeline_names
+from agentic.executors.commands.shared.database import (
+    current_database,
+    ensured_project,
+    opened,
+    ready_database,
+)
+from agentic.executors.commands.shared.options import AsJson, InProject, OptionError
 
 if TYPE_CHECKING:
     from agentic.core.pipeline import Fault, IntentSpec, PipelineSpec

@@ -12,8 +12,8 @@ from agentic.core.cli import print_json, print_rows
 from agentic.core.cli.findings import exit_code, findings_data, print_findings
 from agentic.core.hooks import ENTRY_POINT_GROUP, Finding, Platform, get_registry
 from agentic.core.types import JSONValue
-from agentic.executors.commands.completing import platform_names
-from agentic.executors.commands.options import AsJson
+from agentic.executors.commands.shared.completing import platform_names
+from agentic.executors.commands.shared.options import AsJson
 
 platforms = typer.Typer(help="Show platforms and check their agents.", no_args_is_help=True)
 

@@ -14,7 +14,7 @@ from agentic.core.cli import console, print_json, print_rows
 from agentic.core.hooks import get_registry
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
-from agentic.executors.commands.options import AsJson, OptionError, read_values
+from agentic.executors.commands.shared.options import AsJson, OptionError, read_values
 
 if TYPE_CHECKING:
     from agentic.core.actors import ActorContext, Page

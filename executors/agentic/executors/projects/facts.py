@@ -11,7 +11,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.masking import told
 from agentic.core.pipeline.expressions.secret_masking import secret_names
 from agentic.core.types import JSONValue
-from agentic.executors.commands.agent_files import told_agent
+from agentic.executors.commands.agents.files import told_agent
 from agentic.executors.schedules.times import shown_interval
 from agentic.mappers import (
     CatchUp,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agentic.core.hooks import Platform
-from agentic.plugins.feed.doctor import PLATFORM_NAME, doctor
-from agentic.plugins.feed.executor import FeedAgentExecutor
+from agentic.plugins.feed.executor import PLATFORM_NAME, FeedAgentExecutor, doctor
 from agentic.plugins.feed.mapper import FeedResultMapper
 from agentic.plugins.feed.models import FeedEntryModel, FeedModel
 from agentic.plugins.feed.settings import FeedSettings

@@ -24,8 +24,10 @@ def agentic_actors() -> Iterable[ActorAt]:
     """Provide the actors that use Firecrawl."""
     place = "agentic.plugins.firecrawl"
     return [
-        actor_at(f"{place}.scrape:FirecrawlScrapeActor", name="firecrawl_scrape", aliases=["firecrawl_api"]),
-        actor_at(f"{place}.crawl:FirecrawlCrawlActor", name="firecrawl_crawl"),
-        actor_at(f"{place}.map:FirecrawlMapActor", name="firecrawl_map"),
-        actor_at(f"{place}.search:FirecrawlSearchActor", name="firecrawl_search"),
+        actor_at(
+            f"{place}.actors.scrape:FirecrawlScrapeActor", name="firecrawl_scrape", aliases=["firecrawl_api"]
+        ),
+        actor_at(f"{place}.actors.crawl:FirecrawlCrawlActor", name="firecrawl_crawl"),
+        actor_at(f"{place}.actors.map:FirecrawlMapActor", name="firecrawl_map"),
+        actor_at(f"{place}.actors.search:FirecrawlSearchActor", name="firecrawl_search"),
     ]

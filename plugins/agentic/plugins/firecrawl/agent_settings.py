@@ -26,12 +26,12 @@ from agentic.core.pipeline import ErrorRule, PipelineSpec
 from agentic.core.pipeline.policies.policies import ErrorHandling
 from agentic.core.pipeline.spec.check import find_faults
 from agentic.core.types import JSONValue
-from agentic.plugins.firecrawl.crawl import FirecrawlCrawlActor
-from agentic.plugins.firecrawl.map import FirecrawlMapActor
-from agentic.plugins.firecrawl.options import PageInput
-from agentic.plugins.firecrawl.rules import CrawlRules, MapRules, SearchRules
-from agentic.plugins.firecrawl.scrape import FirecrawlScrapeActor
-from agentic.plugins.firecrawl.search import FirecrawlSearchActor
+from agentic.plugins.firecrawl.actors.crawl import FirecrawlCrawlActor
+from agentic.plugins.firecrawl.actors.map import FirecrawlMapActor
+from agentic.plugins.firecrawl.actors.options import PageInput
+from agentic.plugins.firecrawl.actors.rules import CrawlRules, MapRules, SearchRules
+from agentic.plugins.firecrawl.actors.scrape import FirecrawlScrapeActor
+from agentic.plugins.firecrawl.actors.search import FirecrawlSearchActor
 
 Mode = Literal["scrape", "crawl", "map", "search"]
 Config = dict[str, JSONValue]

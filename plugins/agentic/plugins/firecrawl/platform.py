@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from agentic.core.hooks import Platform
 from agentic.plugins.firecrawl.agent_settings import FirecrawlAgentSettings
-from agentic.plugins.firecrawl.doctor import DOCTOR, PLATFORM_NAME
-from agentic.plugins.firecrawl.executor import FirecrawlAgentExecutor
+from agentic.plugins.firecrawl.executor import DOCTOR, PLATFORM_NAME, FirecrawlAgentExecutor
 from agentic.plugins.firecrawl.mapper import FirecrawlResultMapper
 from agentic.plugins.firecrawl.models import FirecrawlLinkModel, FirecrawlPageModel
 

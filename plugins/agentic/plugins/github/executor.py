@@ -1,11 +1,14 @@
-"""Runs GitHub agents."""
+"""Runs GitHub agents, and reports on them to ``agentic doctor``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from agentic.core.hooks import Finding, warning
+from agentic.executors.agents.doctor import AgentsDoctor
 from agentic.executors.api import ApiAgentExecutor
 from agentic.executors.base import AgentWork
 from agentic.plugins.github.client import GithubClient
@@ -74,3 +77,15 @@ def query_of(settings: GithubSettings, now: datetime) -> GithubQuery:
         since=since,
         limit=settings.limit,
     )
+
+
+PLATFORM_NAME = "github"
+
+
+def _look(settings: GithubSettings) -> Iterator[Finding]:
+    if settings.secret is None:
+        yield warning("has no token, so GitHub allows 60 requests an hour; give it token=${secrets.NAME}")
+
+
+DOCTOR = AgentsDoctor(platform=PLATFORM_NAME, settings=GithubSettings, look=_look)
+"""Reports agents that cannot run, and agents without a token. GitHub is not called."""

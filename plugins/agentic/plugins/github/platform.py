@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agentic.core.hooks import Platform
-from agentic.plugins.github.doctor import DOCTOR, PLATFORM_NAME
-from agentic.plugins.github.executor import GithubAgentExecutor
+from agentic.plugins.github.executor import DOCTOR, PLATFORM_NAME, GithubAgentExecutor
 from agentic.plugins.github.mapper import GithubResultMapper
 from agentic.plugins.github.models import GithubIssueModel, GithubReleaseModel, GithubRepoModel
 from agentic.plugins.github.settings import GithubSettings

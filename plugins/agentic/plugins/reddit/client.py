@@ -8,13 +8,13 @@ from typing import Protocol
 
 from agentic.core.browser.fetcher import BrowserFetcher
 from agentic.core.http.api import Connect
-from agentic.plugins.reddit.archive import ArchiveReader
-from agentic.plugins.reddit.feeds import FeedReader
-from agentic.plugins.reddit.items import Found, Target
-from agentic.plugins.reddit.oauth import OauthReader
-from agentic.plugins.reddit.pages import PageReader
+from agentic.plugins.reddit.reading.archive import ArchiveReader
+from agentic.plugins.reddit.reading.feeds import FeedReader
+from agentic.plugins.reddit.reading.items import Found, Target
+from agentic.plugins.reddit.reading.oauth import OauthReader
+from agentic.plugins.reddit.reading.pages import PageReader
+from agentic.plugins.reddit.reading.tokens import Secret, TokenKeeper
 from agentic.plugins.reddit.settings import Mode, RedditSettings
-from agentic.plugins.reddit.tokens import Secret, TokenKeeper
 
 
 class Reader(Protocol):

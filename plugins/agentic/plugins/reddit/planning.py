@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentic.plugins.reddit.items import Found, RedditQuery, Target
+from agentic.plugins.reddit.reading.items import Found, RedditQuery, Target
 
 BATCH = 100
 """Ids per request for scores."""

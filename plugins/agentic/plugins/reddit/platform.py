@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agentic.core.hooks import Platform
-from agentic.plugins.reddit.doctor import DOCTOR, PLATFORM_NAME
-from agentic.plugins.reddit.executor import RedditAgentExecutor
+from agentic.plugins.reddit.executor import DOCTOR, PLATFORM_NAME, RedditAgentExecutor
 from agentic.plugins.reddit.mapper import RedditResultMapper
 from agentic.plugins.reddit.models import RedditCommentModel, RedditPostModel, RedditSubredditModel
 from agentic.plugins.reddit.settings import RedditSettings

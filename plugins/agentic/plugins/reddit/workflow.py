@@ -10,8 +10,8 @@ from agentic.executors.errors import NothingReadError, SourceRefusedError
 from agentic.executors.retrying import TRIES, ask_again, refusing
 from agentic.plugins.reddit.client import RedditClient, api_client
 from agentic.plugins.reddit.errors import NotYetError
-from agentic.plugins.reddit.items import Found, RedditQuery, Target
 from agentic.plugins.reddit.planning import joined, targets_of, trees_of
+from agentic.plugins.reddit.reading.items import Found, RedditQuery, Target
 from agentic.plugins.reddit.settings import RedditSettings
 
 if TYPE_CHECKING:

@@ -24,21 +24,27 @@ def agentic_actors() -> Iterable[ActorAt]:
     """Bring the actors of the web."""
     place = "agentic.plugins.web"
     return [
-        actor_at(f"{place}.fetch:FetchActor", name="fetch", aliases=["InitialFetcher", "FetchDetail"]),
-        actor_at(f"{place}.authenticate:AuthenticateActor", name="authenticate", aliases=["Authenticate"]),
-        actor_at(f"{place}.search:SearchActor", name="search", aliases=["SearchExecutor"]),
-        actor_at(f"{place}.extract_list:ExtractListActor", name="extract_list", aliases=["ExtractList"]),
+        actor_at(f"{place}.actors.fetch:FetchActor", name="fetch", aliases=["InitialFetcher", "FetchDetail"]),
         actor_at(
-            f"{place}.extract_detail:ExtractDetailActor", name="extract_detail", aliases=["ExtractDetail"]
+            f"{place}.actors.authenticate:AuthenticateActor", name="authenticate", aliases=["Authenticate"]
         ),
-        actor_at(f"{place}.sitemap:SitemapActor", name="sitemap"),
-        actor_at(f"{place}.feed:FeedActor", name="feed"),
-        actor_at(f"{place}.article:ArticleActor", name="article"),
-        actor_at(f"{place}.page_contents:PageContentsActor", name="page_contents"),
-        actor_at(f"{place}.structured_data:StructuredDataActor", name="structured_data"),
-        actor_at(f"{place}.robots_check:RobotsCheckActor", name="robots_check"),
-        actor_at(f"{place}.capture:ScreenshotActor", name="screenshot"),
-        actor_at(f"{place}.capture:PdfActor", name="pdf"),
-        actor_at(f"{place}.diff:DiffActor", name="diff"),
-        actor_at(f"{place}.webhook:WebhookActor", name="webhook"),
+        actor_at(f"{place}.actors.search:SearchActor", name="search", aliases=["SearchExecutor"]),
+        actor_at(
+            f"{place}.actors.extract_list:ExtractListActor", name="extract_list", aliases=["ExtractList"]
+        ),
+        actor_at(
+            f"{place}.actors.extract_detail:ExtractDetailActor",
+            name="extract_detail",
+            aliases=["ExtractDetail"],
+        ),
+        actor_at(f"{place}.actors.sitemap:SitemapActor", name="sitemap"),
+        actor_at(f"{place}.actors.feed:FeedActor", name="feed"),
+        actor_at(f"{place}.actors.article:ArticleActor", name="article"),
+        actor_at(f"{place}.actors.page_contents:PageContentsActor", name="page_contents"),
+        actor_at(f"{place}.actors.structured_data:StructuredDataActor", name="structured_data"),
+        actor_at(f"{place}.actors.robots_check:RobotsCheckActor", name="robots_check"),
+        actor_at(f"{place}.actors.capture:ScreenshotActor", name="screenshot"),
+        actor_at(f"{place}.actors.capture:PdfActor", name="pdf"),
+        actor_at(f"{place}.actors.diff:DiffActor", name="diff"),
+        actor_at(f"{place}.actors.webhook:WebhookActor", name="webhook"),
     ]

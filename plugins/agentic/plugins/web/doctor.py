@@ -15,7 +15,7 @@ from agentic.core.reading.extras import MissingExtraError, load
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.agents.doctor import AgentsDoctor
-from agentic.plugins.web.authenticate import AuthenticateActor
+from agentic.plugins.web.actors.authenticate import AuthenticateActor
 from agentic.plugins.web.settings import WebSettings
 
 PLATFORM_NAME = "web"

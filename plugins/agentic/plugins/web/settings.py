@@ -1,25 +1,32 @@
-"""What an agent of the platform ``web`` can be told."""
+"""The settings of agents of the platform ``web``, and the pipelines that come with the plugin."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from agentic.core.actors import Actor
 from agentic.core.hooks import get_registry
 from agentic.core.http import HttpPolicy
 from agentic.core.pipeline import (
     CrawlStep,
+    Fault,
     PipelineInputError,
     PipelineSpec,
     SpecError,
     StoreRules,
+    load_spec,
+    parse_spec,
     read_inputs,
+    read_spec,
 )
 from agentic.core.pipeline.spec.check import store_fault
 from agentic.core.types import JSONValue
-from agentic.plugins.web.packaged import find_pipeline
 
 
 class WebSettings(BaseModel):
@@ -80,3 +87,35 @@ def _storing(spec: PipelineSpec, store: StoreRules) -> PipelineSpec:
         for step in spec.steps
     )
     return spec.model_copy(update={"steps": steps})
+
+
+_FOLDER = files("agentic.plugins.web") / "pipelines"
+_FILE_ENDINGS = (".yaml", ".yml", ".json")
+
+
+def packaged_names() -> list[str]:
+    """Return the names of the pipelines that come with the plugin."""
+    found = (entry.name for entry in _FOLDER.iterdir())
+    return sorted(name.removesuffix(".yaml") for name in found if name.endswith(".yaml"))
+
+
+def find_pipeline(pipeline: str | Mapping[str, JSONValue], actors: Mapping[str, type[Actor]]) -> PipelineSpec:
+    """Return a pipeline, checked against ``actors``.
+
+    Args:
+        pipeline: Name of a packaged one, path of a YAML or JSON file, or the spec itself.
+        actors: Name or alias -> actor.
+
+    Raises:
+        SpecError: There is none of that name or path, or it cannot be used.
+    """
+    if not isinstance(pipeline, str):
+        return read_spec(pipeline, actors)
+    if pipeline.endswith(_FILE_ENDINGS):
+        return load_spec(Path(pipeline), actors)
+    known = packaged_names()
+    if pipeline not in known:
+        message = f"no pipeline has that name (known: {', '.join(known)}); a file ends in .yaml or .json"
+        raise SpecError(repr(pipeline), [Fault(message=message)])
+    text = (_FOLDER / f"{pipeline}.yaml").read_text(encoding="utf-8")
+    return parse_spec(text, actors, source=pipeline, default_name=pipeline)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from agentic.core.http import FetchError, HttpPolicy, canonical_url, open_fetcher
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
 

@@ -7,7 +7,7 @@ import pytest
 from agentic.core.actors import ActorContext
 from agentic.core.http import FetchError, HttpPolicy, HttpRequest, open_fetcher
 from agentic.core.testing.http_peer import listening, page
-from agentic.plugins.web.webhook import WebhookActor, WebhookInput
+from agentic.plugins.web.actors.webhook import WebhookActor, WebhookInput
 
 pytestmark = pytest.mark.integration
 

@@ -24,8 +24,8 @@ from agentic.executors.agents.catalog import find_by_prefix, find_named
 from agentic.executors.agents.ending import ExecutionEnd, end_cut_off, record_execution_end
 from agentic.executors.agents.repository import AgentRepository
 from agentic.executors.agents.workflows import flow_builder
-from agentic.executors.budgets import own_turns
 from agentic.executors.durable.publish.audit_trail import audit_trail, find_subject
+from agentic.executors.project_http import own_turns
 from agentic.executors.runs import RunClient
 from agentic.mappers import (
     ExecutionStatus,

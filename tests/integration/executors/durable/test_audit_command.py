@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from agentic.core.ledger import UnknownRunError
-from agentic.executors.commands.options import OptionError
+from agentic.executors.commands.shared.options import OptionError
 from agentic.mappers import UnknownProjectError
 from agentic.mappers.tables.ledger import RunModel
 

@@ -11,8 +11,8 @@ from agentic.core import RunStatus
 from agentic.core.graph.errors import AnswerError, RunEndedError
 from agentic.core.ledger import ActivationStatus, LedgerError, UnknownRunError
 from agentic.core.types import RunId
-from agentic.executors.commands.options import OptionError
-from agentic.executors.commands.steering import Desk
+from agentic.executors.commands.runs.steering import Desk
+from agentic.executors.commands.shared.options import OptionError
 from agentic.executors.durable.runs import cutting_off
 from agentic.executors.durable.runs.control import NothingToRetryError
 from agentic.mappers import AgentModel, ExecutionModel, ExecutionStatus, create_execution, find_project

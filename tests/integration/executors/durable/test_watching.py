@@ -12,7 +12,7 @@ from rich.console import Console
 
 from agentic.core import RunStatus
 from agentic.core.ledger import UnknownRunError
-from agentic.executors.commands import watching
+from agentic.executors.commands.runs import watching
 from agentic.mappers import add_agent, create_execution, find_project
 
 if TYPE_CHECKING:

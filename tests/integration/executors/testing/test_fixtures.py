@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.postgres import PostgresServer
 
     from agentic.executors.testing import Home, RunAgent, RunWorkflow, Secrets, Site
-    from agentic.plugins.fakes.server import FakeServer
+    from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
 

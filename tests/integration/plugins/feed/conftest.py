@@ -14,9 +14,9 @@ from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
 from agentic.executors.agents.runner import ExecutionOutcome, Host, run_execution
+from agentic.fakes.server import FakeServer
 from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution, find_project
 from agentic.migrations.runner import upgrade
-from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.feed.executor import FeedAgentExecutor
 from agentic.plugins.feed.models import FeedEntryModel, FeedModel
 

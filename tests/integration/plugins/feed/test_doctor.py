@@ -20,8 +20,7 @@ from agentic.mappers import (
     get_result_mapper,
 )
 from agentic.mappers.vault.keys import SecretKeys
-from agentic.plugins.feed.doctor import AGENTS, MOST_TOLD
-from agentic.plugins.feed.executor import results_of
+from agentic.plugins.feed.executor import AGENTS, MOST_TOLD, results_of
 from agentic.plugins.feed.polls import FeedState, Poll, PollOutcome, Polls
 
 pytestmark = pytest.mark.integration

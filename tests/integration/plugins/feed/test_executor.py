@@ -11,15 +11,15 @@ from sqlalchemy import select
 
 from agentic.core.http import url_key
 from agentic.core.types import SaveCounts
+from agentic.fakes.control import Fault
+from agentic.fakes.feeds.entries import ENTRIES, build_entries
+from agentic.fakes.feeds.orders import FeedOrder
 from agentic.mappers import AgentResultModel, ExecutionStatus
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.feeds.entries import ENTRIES, build_entries
-from agentic.plugins.fakes.feeds.orders import FeedOrder
 
 if TYPE_CHECKING:
     from tests.integration.plugins.feed.conftest import Watcher
 
-    from agentic.plugins.fakes.server import FakeServer
+    from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
 

@@ -17,7 +17,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.http import HttpPolicy, open_fetcher
 from agentic.core.types import JSONValue
 from agentic.executors.agents.files import FolderFiles
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.server import FakeServer
 
 pytest.importorskip("firecrawl")
 

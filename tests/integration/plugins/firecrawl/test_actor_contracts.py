@@ -11,12 +11,12 @@ from aiohttp import web
 from agentic.core.actors import ActorContext
 from agentic.core.types import JSONValue
 from agentic.executors.testing import ActorContract, Failing
-from agentic.plugins.fakes.firecrawl.account import AccountOrder
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.firecrawl.crawl import FirecrawlCrawlActor
-from agentic.plugins.firecrawl.map import FirecrawlMapActor
-from agentic.plugins.firecrawl.scrape import FirecrawlScrapeActor
-from agentic.plugins.firecrawl.search import FirecrawlSearchActor
+from agentic.fakes.firecrawl.account import AccountOrder
+from agentic.fakes.server import FakeServer
+from agentic.plugins.firecrawl.actors.crawl import FirecrawlCrawlActor
+from agentic.plugins.firecrawl.actors.map import FirecrawlMapActor
+from agentic.plugins.firecrawl.actors.scrape import FirecrawlScrapeActor
+from agentic.plugins.firecrawl.actors.search import FirecrawlSearchActor
 
 if TYPE_CHECKING:
     from tests.integration.plugins.firecrawl.conftest import ScriptedService

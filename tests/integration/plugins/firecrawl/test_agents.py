@@ -14,11 +14,11 @@ from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.exports.rows import choose_table, read_records
 from agentic.executors.testing import Ran, RunAgent
+from agentic.fakes.control import Fault
+from agentic.fakes.firecrawl.account import AccountOrder
+from agentic.fakes.server import FakeServer
 from agentic.mappers import AgentResultModel, Database, ExecutionModel, ExecutionStatus
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.firecrawl.account import AccountOrder
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.firecrawl import crawl_jobs
+from agentic.plugins.firecrawl.actors import crawl_jobs
 from agentic.plugins.firecrawl.models import FirecrawlLinkModel, FirecrawlPageModel
 
 pytestmark = pytest.mark.integration

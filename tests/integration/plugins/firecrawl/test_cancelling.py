@@ -29,11 +29,11 @@ from agentic.core.pipeline import (
 )
 from agentic.core.types import JSONValue, RunId
 from agentic.executors.agents.runner import Host, run_execution
+from agentic.fakes.control import Fault
+from agentic.fakes.firecrawl.account import AccountOrder
+from agentic.fakes.server import FakeServer
 from agentic.mappers import Database, ExecutionStatus, add_agent, add_project, create_execution
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.firecrawl.account import AccountOrder
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.firecrawl import crawl_jobs
+from agentic.plugins.firecrawl.actors import crawl_jobs
 
 pytestmark = pytest.mark.integration
 

@@ -6,8 +6,8 @@ import pytest
 
 from agentic.core.types import JSONValue
 from agentic.executors.testing import PlatformContract
-from agentic.plugins.fakes.firecrawl.account import AccountOrder
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.firecrawl.account import AccountOrder
+from agentic.fakes.server import FakeServer
 from agentic.plugins.firecrawl.models import FirecrawlLinkModel, FirecrawlPageModel
 
 pytestmark = pytest.mark.integration

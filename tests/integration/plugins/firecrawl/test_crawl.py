@@ -10,9 +10,9 @@ import pytest
 from aiohttp import web
 
 from agentic.core.actors import ActorContext, ActorError, Again
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.firecrawl.account import AccountOrder
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.control import Fault
+from agentic.fakes.firecrawl.account import AccountOrder
+from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
 

@@ -11,9 +11,9 @@ from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
 from agentic.executors.agents.runner import Host, run_execution
+from agentic.fakes.server import FakeServer
 from agentic.mappers import Database, add_agent, add_project, create_execution, find_project
 from agentic.migrations.runner import upgrade
-from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.web.models import WebPageModel
 
 pytestmark = pytest.mark.integration

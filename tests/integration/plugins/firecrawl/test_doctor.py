@@ -10,7 +10,7 @@ import pytest
 from agentic.core.types import JSONValue
 from agentic.mappers import Database, add_agent, add_project
 from agentic.mappers.vault.keys import SecretKeys
-from agentic.plugins.firecrawl.doctor import DOCTOR
+from agentic.plugins.firecrawl.executor import DOCTOR
 
 pytestmark = pytest.mark.integration
 

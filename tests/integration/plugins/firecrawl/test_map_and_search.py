@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from agentic.core.actors import ActorError
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
 

@@ -11,10 +11,10 @@ from agentic.core.actors import ActorContext
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline import CrawlStore, PipelineResult, PipelineServices, compile_pipeline, parse_spec
 from agentic.core.types import JSONValue, RunId
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.firecrawl.account import AccountOrder
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.firecrawl import crawl_jobs
+from agentic.fakes.control import Fault
+from agentic.fakes.firecrawl.account import AccountOrder
+from agentic.fakes.server import FakeServer
+from agentic.plugins.firecrawl.actors import crawl_jobs
 
 pytestmark = pytest.mark.integration
 

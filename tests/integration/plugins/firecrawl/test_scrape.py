@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from agentic.core.actors import ActorError, Page
 from agentic.core.hooks import get_registry
 from agentic.core.http import FetchError
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
 

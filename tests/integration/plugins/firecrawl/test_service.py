@@ -13,8 +13,8 @@ from aiohttp import web
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.errors import SettingsError
 from agentic.core.http import HttpPolicy, open_fetcher
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
 from agentic.plugins.firecrawl import client as client_module
 
 pytestmark = pytest.mark.integration

@@ -9,8 +9,8 @@ import pytest
 from agentic.core.bus import MemoryBus
 from agentic.core.types import JSONValue
 from agentic.executors.agents.runner import ExecutionOutcome, Host, run_execution
+from agentic.fakes.server import FakeServer
 from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution, find_project
-from agentic.plugins.fakes.server import FakeServer
 
 MakeAgent = Callable[..., AgentModel]
 RunGithub = Callable[..., Awaitable[ExecutionOutcome]]

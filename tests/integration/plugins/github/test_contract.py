@@ -6,8 +6,8 @@ import pytest
 
 from agentic.core.types import JSONValue
 from agentic.executors.testing import PlatformContract
-from agentic.plugins.fakes.github.archive import HARBOR, RENAMED
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.github.archive import HARBOR, RENAMED
+from agentic.fakes.server import FakeServer
 from agentic.plugins.github.models import GithubRepoModel
 
 pytestmark = pytest.mark.integration

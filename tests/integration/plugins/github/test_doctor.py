@@ -11,7 +11,7 @@ from tests.databases import only_sqlite
 from agentic.core.hooks import Severity
 from agentic.mappers import Database
 from agentic.mappers.vault.keys import SecretKeys
-from agentic.plugins.github.doctor import DOCTOR
+from agentic.plugins.github.executor import DOCTOR
 
 if TYPE_CHECKING:
     from tests.integration.plugins.github.conftest import MakeAgent

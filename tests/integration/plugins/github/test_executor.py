@@ -9,11 +9,9 @@ from sqlalchemy import func, inspect, select, text
 from tests.databases import only_sqlite
 
 from agentic.core.types import SaveCounts
-from agentic.mappers import AgentResultModel, Database, ExecutionStatus
-from agentic.mappers.tables.http_cache import HttpCacheModel
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.github.account import GithubOrder
-from agentic.plugins.fakes.github.archive import (
+from agentic.fakes.control import Fault
+from agentic.fakes.github.account import GithubOrder
+from agentic.fakes.github.archive import (
     ATTIC,
     BLOCKED,
     HARBOR,
@@ -23,8 +21,10 @@ from agentic.plugins.fakes.github.archive import (
     RENAMED,
     build_archive,
 )
-from agentic.plugins.fakes.github.credentials import OTHER_TOKEN, TOKEN
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.github.credentials import OTHER_TOKEN, TOKEN
+from agentic.fakes.server import FakeServer
+from agentic.mappers import AgentResultModel, Database, ExecutionStatus
+from agentic.mappers.tables.http_cache import HttpCacheModel
 from agentic.plugins.github.models import GithubIssueModel, GithubReleaseModel, GithubRepoModel
 
 if TYPE_CHECKING:

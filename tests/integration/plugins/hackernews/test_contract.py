@@ -6,8 +6,8 @@ import pytest
 
 from agentic.core.types import JSONValue
 from agentic.executors.testing import PlatformContract, RunAgent
+from agentic.fakes.server import FakeServer
 from agentic.mappers import Database
-from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.hackernews.models import HackerNewsItemModel
 
 pytestmark = pytest.mark.integration

@@ -10,10 +10,10 @@ from sqlalchemy import func, select
 from tests.databases import only_sqlite
 
 from agentic.core.types import SaveCounts
+from agentic.fakes.control import Fault
+from agentic.fakes.hackernews.items import build_archive
+from agentic.fakes.server import FakeServer
 from agentic.mappers import AgentResultModel, Database, ExecutionStatus
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.hackernews_items import build_archive
-from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.hackernews.models import HackerNewsItemModel
 from agentic.plugins.hackernews.settings import MAX_PARALLEL
 

@@ -10,10 +10,10 @@ import pytest
 from agentic.core.bus import MemoryBus
 from agentic.core.types import JSONValue
 from agentic.executors.agents.runner import ExecutionOutcome, Host, run_execution
+from agentic.fakes.pages import TODAY
+from agentic.fakes.reddit.credentials import CLIENT_ID, CLIENT_SECRET
+from agentic.fakes.server import FakeServer
 from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution, find_project
-from agentic.plugins.fakes.pages import TODAY
-from agentic.plugins.fakes.reddit.credentials import CLIENT_ID, CLIENT_SECRET
-from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.reddit.executor import RedditAgentExecutor
 
 MakeAgent = Callable[..., AgentModel]

@@ -10,10 +10,10 @@ from sqlalchemy import select
 from tests.databases import only_sqlite
 
 from agentic.core.types import SaveCounts
+from agentic.fakes.control import Fault
+from agentic.fakes.reddit.things import HARBOR, build_archive
+from agentic.fakes.server import FakeServer
 from agentic.mappers import Database, ExecutionStatus
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.reddit.things import HARBOR, build_archive
-from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.reddit.models import RedditPostModel
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import pytest
 from tests.integration.plugins.reddit.conftest import Config, local
 
 from agentic.executors.testing import PlatformContract
-from agentic.plugins.fakes.reddit.credentials import CLIENT_SECRET
-from agentic.plugins.fakes.reddit.things import HARBOR
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.reddit.credentials import CLIENT_SECRET
+from agentic.fakes.reddit.things import HARBOR
+from agentic.fakes.server import FakeServer
 from agentic.plugins.reddit.models import RedditPostModel
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("PL07", "PL11", "PL43")]

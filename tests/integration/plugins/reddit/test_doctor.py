@@ -10,7 +10,7 @@ from tests.databases import only_sqlite
 from agentic.core.hooks import Severity
 from agentic.mappers import Database
 from agentic.mappers.vault.keys import SecretKeys
-from agentic.plugins.reddit.doctor import DOCTOR
+from agentic.plugins.reddit.executor import DOCTOR
 
 if TYPE_CHECKING:
     from tests.integration.plugins.reddit.conftest import MakeAgent

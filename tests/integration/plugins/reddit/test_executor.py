@@ -12,9 +12,8 @@ from sqlalchemy import select
 from tests.databases import only_sqlite
 
 from agentic.core.types import SaveCounts
-from agentic.mappers import Database, ExecutionStatus
-from agentic.plugins.fakes.reddit.account import RedditOrder
-from agentic.plugins.fakes.reddit.credentials import (
+from agentic.fakes.reddit.account import RedditOrder
+from agentic.fakes.reddit.credentials import (
     CLIENT_SECRET,
     FEED_TOKEN,
     INSTALLED_ID,
@@ -22,7 +21,7 @@ from agentic.plugins.fakes.reddit.credentials import (
     REFRESH_TOKEN,
     USERNAME,
 )
-from agentic.plugins.fakes.reddit.things import (
+from agentic.fakes.reddit.things import (
     ATTIC,
     BANNED,
     CHAIN,
@@ -32,7 +31,8 @@ from agentic.plugins.fakes.reddit.things import (
     QUARANTINED,
     build_archive,
 )
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.server import FakeServer
+from agentic.mappers import Database, ExecutionStatus
 from agentic.plugins.reddit.models import RedditCommentModel, RedditPostModel, RedditSubredditModel
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ async def test_trees_are_whole_with_what_the_first_answer_leaves_out(
 async def test_more_comments_than_one_answer_has_are_asked_for_a_hundred_at_a_time(
     database: Database, run_reddit: RunReddit, fakes: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agentic.plugins.reddit.oauth.TREE_SIZE", 30)
+    monkeypatch.setattr("agentic.plugins.reddit.reading.oauth.TREE_SIZE", 30)
     outcome = await run_reddit(read="comments", ids=[f"t3_{TREE.id}"], max_comments=1_000, more_requests=20)
     assert (outcome.counts, outcome.warnings) == (SaveCounts(inserted=1 + 235), ())
     asked = [path for path in paths(fakes) if path.startswith("oauth/api/morechildren")]

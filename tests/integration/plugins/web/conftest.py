@@ -13,6 +13,8 @@ from sqlalchemy import select
 from agentic.core.bus import MemoryBus
 from agentic.core.types import JSONValue
 from agentic.executors.agents.runner import ExecutionOutcome, Host, run_execution
+from agentic.fakes.server import FakeServer
+from agentic.fakes.shop.site import Shop
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,
@@ -22,8 +24,6 @@ from agentic.mappers import (
     create_execution,
     find_project,
 )
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.fakes.shop import Shop
 from agentic.plugins.web.models import WebPageModel
 
 PRODUCTS = 60

@@ -23,22 +23,22 @@ from agentic.core.types import JSONValue
 from agentic.executors.agents.files import FolderFiles
 from agentic.executors.browser import PlaywrightBrowser
 from agentic.executors.testing import ActorContract, Failing, Site
-from agentic.plugins.fakes.jobs.credentials import PASSWORD, USERNAME
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.web.article import ArticleActor
-from agentic.plugins.web.authenticate import AuthenticateActor
-from agentic.plugins.web.capture import PdfActor, ScreenshotActor
-from agentic.plugins.web.diff import DiffActor
-from agentic.plugins.web.extract_detail import ExtractDetailActor
-from agentic.plugins.web.extract_list import ExtractListActor
-from agentic.plugins.web.feed import FeedActor
-from agentic.plugins.web.fetch import FetchActor
-from agentic.plugins.web.page_contents import PageContentsActor
-from agentic.plugins.web.robots_check import RobotsCheckActor
-from agentic.plugins.web.search import SearchActor
-from agentic.plugins.web.sitemap import SitemapActor
-from agentic.plugins.web.structured_data import StructuredDataActor
-from agentic.plugins.web.webhook import WebhookActor
+from agentic.fakes.jobs.credentials import PASSWORD, USERNAME
+from agentic.fakes.server import FakeServer
+from agentic.plugins.web.actors.article import ArticleActor
+from agentic.plugins.web.actors.authenticate import AuthenticateActor
+from agentic.plugins.web.actors.capture import PdfActor, ScreenshotActor
+from agentic.plugins.web.actors.diff import DiffActor
+from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
+from agentic.plugins.web.actors.extract_list import ExtractListActor
+from agentic.plugins.web.actors.feed import FeedActor
+from agentic.plugins.web.actors.fetch import FetchActor
+from agentic.plugins.web.actors.page_contents import PageContentsActor
+from agentic.plugins.web.actors.robots_check import RobotsCheckActor
+from agentic.plugins.web.actors.search import SearchActor
+from agentic.plugins.web.actors.sitemap import SitemapActor
+from agentic.plugins.web.actors.structured_data import StructuredDataActor
+from agentic.plugins.web.actors.webhook import WebhookActor
 
 pytestmark = pytest.mark.integration
 

@@ -15,9 +15,9 @@ from agentic.core.hooks import get_registry
 from agentic.core.http import FetchError, HttpPolicy, open_fetcher
 from agentic.core.pipeline import CrawlStore, PipelineResult, PipelineServices, compile_pipeline, parse_spec
 from agentic.core.types import JSONValue, RunId
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.news.revisions import Revision
-from agentic.plugins.fakes.server import FakeServer
+from agentic.fakes.control import Fault
+from agentic.fakes.news.revisions import Revision
+from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
 

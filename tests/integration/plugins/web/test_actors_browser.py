@@ -19,8 +19,8 @@ from agentic.core.pipeline import CrawlStore, PipelineResult, PipelineServices, 
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 from agentic.executors.browser import PlaywrightBrowser
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.web.scripted import verdict_key
+from agentic.fakes.server import FakeServer
+from agentic.plugins.web.reading.scripted import verdict_key
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 

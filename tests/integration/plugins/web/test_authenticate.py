@@ -21,16 +21,16 @@ from agentic.core.http import FetchError, HttpPolicy, HttpSession, open_fetcher
 from agentic.core.pipeline import PipelineServices, compile_pipeline, parse_spec
 from agentic.core.settings import load_settings
 from agentic.executors.browser import PlaywrightBrowser
+from agentic.fakes.control import Fault
+from agentic.fakes.jobs.credentials import CLIENT_ID, CLIENT_SECRET, PASSWORD, USERNAME
+from agentic.fakes.server import FakeServer
 from agentic.mappers import Database, find_project
 from agentic.mappers.tables.vault import SessionModel
 from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.sessions import SqlSessions
 from agentic.mappers.vault.vault import SqlSecrets, set_secret
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.jobs.credentials import CLIENT_ID, CLIENT_SECRET, PASSWORD, USERNAME
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.web.authenticate import AuthenticateActor, AuthenticateInput, AuthenticateOutput
-from agentic.plugins.web.fetch import FetchActor, FetchInput
+from agentic.plugins.web.actors.authenticate import AuthenticateActor, AuthenticateInput, AuthenticateOutput
+from agentic.plugins.web.actors.fetch import FetchActor, FetchInput
 
 pytestmark = pytest.mark.integration
 

@@ -8,7 +8,7 @@ import pytest
 
 from agentic.core.types import JSONValue
 from agentic.executors.testing import ActorContract, Failing
-from agentic.plugins.web.page_contents import PageContentsActor
+from agentic.plugins.web.actors.page_contents import PageContentsActor
 
 pytestmark = pytest.mark.integration
 

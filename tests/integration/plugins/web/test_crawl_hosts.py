@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from agentic.core.types import JSONValue
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
 from agentic.mappers import ExecutionStatus
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
 
 if TYPE_CHECKING:
     from tests.integration.plugins.web.conftest import MakeAgent, RunAgent

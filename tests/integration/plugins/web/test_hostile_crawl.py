@@ -17,8 +17,8 @@ from tests.integration.executors.browser.killing import kill
 from agentic.core.services import free_port
 from agentic.core.types import JSONValue
 from agentic.executors.testing import Site
+from agentic.fakes.server import FakeServer
 from agentic.mappers import Database, ExecutionStatus, FrontierModel, FrontierState
-from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.web.models import WebPageModel
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from agentic.core.actors.stores import MemorySessions
 from agentic.core.http import HttpPolicy, open_fetcher
 from agentic.core.types import JSONValue
 from agentic.executors.testing import Site
-from agentic.plugins.fakes.jobs.credentials import CLIENT_ID, CLIENT_SECRET, PASSWORD, USERNAME
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.fakes.shop import OPENSEARCH
+from agentic.fakes.jobs.credentials import CLIENT_ID, CLIENT_SECRET, PASSWORD, USERNAME
+from agentic.fakes.server import FakeServer
+from agentic.fakes.shop.site import OPENSEARCH
 
 pytestmark = pytest.mark.integration
 

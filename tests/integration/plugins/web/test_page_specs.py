@@ -17,9 +17,9 @@ from agentic.core.http import HttpPolicy, open_fetcher
 from agentic.core.settings import load_settings
 from agentic.executors.agents.files import FolderFiles
 from agentic.executors.browser import PlaywrightBrowser
-from agentic.plugins.fakes.news.revisions import Revision
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.web.scripted import verdict_key
+from agentic.fakes.news.revisions import Revision
+from agentic.fakes.server import FakeServer
+from agentic.plugins.web.reading.scripted import verdict_key
 
 pytestmark = pytest.mark.integration
 

@@ -16,9 +16,9 @@ from agentic.core.hooks import get_registry
 from agentic.core.http import HttpPolicy, open_fetcher
 from agentic.core.pipeline import CrawledPage, PipelineResult, PipelineServices, compile_pipeline, parse_spec
 from agentic.core.types import SaveCounts
+from agentic.fakes.server import FakeServer
 from agentic.mappers import AgentModel, Database
 from agentic.mappers.crawl.frontier import SqlCrawlStore
-from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.web.mapper import WebResultMapper
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import select
 
 from agentic.core.settings import load_settings
+from agentic.fakes.jobs.credentials import PASSWORD, USERNAME
+from agentic.fakes.server import FakeServer
 from agentic.mappers import AgentModel, Database, ExecutionStatus
 from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.vault import set_secret
-from agentic.plugins.fakes.jobs.credentials import PASSWORD, USERNAME
-from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.web.models import ItemModel
 
 MakeAgent = Callable[..., AgentModel]

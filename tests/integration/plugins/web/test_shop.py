@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import func, select
 
 from agentic.core.types import JSONValue
+from agentic.fakes.control import Fault
+from agentic.fakes.server import FakeServer
+from agentic.fakes.shop.catalogue import build_catalogue
 from agentic.mappers import Database, ExecutionStatus, FrontierModel, FrontierState
-from agentic.plugins.fakes.control import Fault
-from agentic.plugins.fakes.server import FakeServer
-from agentic.plugins.fakes.shop_catalogue import build_catalogue
 from agentic.plugins.web.models import ItemModel, WebPageModel
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from agentic.core.pipeline import parse_spec
 if TYPE_CHECKING:
     from tests.unit.core.hooks.conftest import Site
 
-PLACE = "agentic.plugins.web.diff:DiffActor"
+PLACE = "agentic.plugins.web.actors.diff:DiffActor"
 
 NAMED = """
 from agentic.core.hooks import actor_at, hookimpl
@@ -25,7 +25,7 @@ from agentic.core.hooks import actor_at, hookimpl
 def agentic_actors():
     return [
         actor_at("no.such.module:Missing", name="missing", aliases=["Lost"]),
-        actor_at("agentic.plugins.web.diff:DiffActor", name="compare"),
+        actor_at("agentic.plugins.web.actors.diff:DiffActor", name="compare"),
         actor_at("agentic.core.actors:AggregateActor", name="aggregate", aliases=["DataAggregator"]),
     ]
 """
@@ -37,7 +37,7 @@ def test_it_is_named_without_being_loaded() -> None:
 
 
 def test_it_is_the_class_at_that_place() -> None:
-    from agentic.plugins.web.diff import DiffActor
+    from agentic.plugins.web.actors.diff import DiffActor
 
     assert actor_at(PLACE, name="diff").load() is DiffActor
 

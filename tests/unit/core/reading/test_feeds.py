@@ -9,7 +9,7 @@ import pytest
 from agentic.core.reading import feeds, isolated
 from agentic.core.reading.feeds import read_feed
 from agentic.core.reading.markup import MarkupError, elements
-from agentic.plugins.fakes.feeds.site import Feeds
+from agentic.fakes.feeds.site import Feeds
 
 BASE = "http://a.example/feeds"
 EMPTY = b"<rss version='2.0'><channel><title>Nothing yet</title></channel></rss>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.plugins.fakes.feeds.site import Feeds
+from agentic.fakes.feeds.site import Feeds
 from agentic.plugins.feed.errors import UnreadableOpmlError
 from agentic.plugins.feed.opml import read_opml
 

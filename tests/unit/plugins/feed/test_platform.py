@@ -12,8 +12,7 @@ from pydantic import ValidationError
 from agentic.core.types import JSONValue
 from agentic.executors.errors import AgentConfigError
 from agentic.mappers import AgentModel
-from agentic.plugins.feed.doctor import doctor
-from agentic.plugins.feed.executor import FeedAgentExecutor
+from agentic.plugins.feed.executor import FeedAgentExecutor, doctor
 from agentic.plugins.feed.mapper import entry_key, entry_row
 from agentic.plugins.feed.settings import FeedSettings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.plugins.firecrawl.crawl_jobs import FIRST_PAUSE_S, LONGEST_PAUSE_S, pause_s
+from agentic.plugins.firecrawl.actors.crawl_jobs import FIRST_PAUSE_S, LONGEST_PAUSE_S, pause_s
 
 HOUR_S = 3_600.0
 seconds = st.floats(min_value=-HOUR_S, max_value=2 * HOUR_S)

@@ -13,10 +13,10 @@ from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import Fetcher, HttpPolicy
 from agentic.core.http.urls import with_params
 from agentic.core.types import JSONValue
+from agentic.plugins.firecrawl.actors.extracted import item_of
+from agentic.plugins.firecrawl.actors.options import PageInput, milliseconds
+from agentic.plugins.firecrawl.actors.scrape import FirecrawlScrapeInput
 from agentic.plugins.firecrawl.client import open_firecrawl
-from agentic.plugins.firecrawl.extracted import item_of
-from agentic.plugins.firecrawl.options import PageInput, milliseconds
-from agentic.plugins.firecrawl.scrape import FirecrawlScrapeInput
 from agentic.plugins.firecrawl.settings import Service, ServiceInput
 
 URL = "http://shop.example/"

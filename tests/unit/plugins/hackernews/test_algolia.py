@@ -13,8 +13,8 @@ import pytest
 from agentic.core.http import Fetcher, FetchError, HttpRequest, HttpResponse, UnexpectedAnswerError
 from agentic.executors import SourceRefusedError
 from agentic.executors.retrying import TRIES
-from agentic.plugins.fakes.hackernews import HackerNews
-from agentic.plugins.fakes.hackernews_items import build_archive
+from agentic.fakes.hackernews.api import HackerNews
+from agentic.fakes.hackernews.items import build_archive
 from agentic.plugins.hackernews.algolia import AlgoliaClient
 from agentic.plugins.hackernews.client import HackerNewsClient
 from agentic.plugins.hackernews.errors import UnknownItemError

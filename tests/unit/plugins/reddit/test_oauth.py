@@ -11,7 +11,7 @@ from tests.unit.plugins.reddit.conftest import API, NOW, SITE, TOKEN, listing
 from agentic.core.http import FetchError, UnexpectedAnswerError
 from agentic.core.types import JSONValue
 from agentic.plugins.reddit.errors import CredentialsError
-from agentic.plugins.reddit.items import Target
+from agentic.plugins.reddit.reading.items import Target
 
 if TYPE_CHECKING:
     from tests.unit.plugins.reddit.conftest import ScriptedApi

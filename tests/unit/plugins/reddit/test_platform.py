@@ -12,8 +12,8 @@ from agentic.core.http import HttpPolicy
 from agentic.core.types import JSONValue
 from agentic.mappers import AgentModel
 from agentic.plugins.reddit.executor import RedditAgentExecutor, query_of
-from agentic.plugins.reddit.items import Found
 from agentic.plugins.reddit.planning import targets_of, trees_of
+from agentic.plugins.reddit.reading.items import Found
 from agentic.plugins.reddit.settings import RedditSettings
 
 LOGIN: dict[str, JSONValue] = {"client_id": "app", "client_secret": "${secrets.s}", "contact": "ada"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.plugins.reddit.items import More
-from agentic.plugins.reddit.trees import BATCH, Tree, flat
+from agentic.plugins.reddit.reading.items import More
+from agentic.plugins.reddit.reading.trees import BATCH, Tree, flat
 
 Thing = dict[str, object]
 

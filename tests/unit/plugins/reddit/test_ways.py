@@ -11,10 +11,10 @@ from agentic.core.browser import RenderedPage
 from agentic.core.http import FetchError, UnexpectedAnswerError
 from agentic.core.http.urls import host_of
 from agentic.core.types import JSONValue
-from agentic.plugins.reddit.feeds import feed_of
-from agentic.plugins.reddit.feeds import post_of as post_of_entry
-from agentic.plugins.reddit.items import Target
-from agentic.plugins.reddit.pages import posts_on
+from agentic.plugins.reddit.reading.feeds import feed_of
+from agentic.plugins.reddit.reading.feeds import post_of as post_of_entry
+from agentic.plugins.reddit.reading.items import Target
+from agentic.plugins.reddit.reading.pages import posts_on
 from agentic.plugins.reddit.things import RedditPost
 
 if TYPE_CHECKING:

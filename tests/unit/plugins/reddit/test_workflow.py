@@ -10,7 +10,7 @@ import pytest
 from agentic.core.http import FetchError
 from agentic.executors import NothingReadError
 from agentic.plugins.reddit.client import RedditClient
-from agentic.plugins.reddit.items import Found, RedditQuery, Target
+from agentic.plugins.reddit.reading.items import Found, RedditQuery, Target
 from agentic.plugins.reddit.workflow import default_workflow, reddit_workflow
 
 ReadTarget = Callable[[Target], Found]

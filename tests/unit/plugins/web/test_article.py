@@ -8,9 +8,9 @@ import pytest
 
 from agentic.core.actors import ActorError
 from agentic.core.reading import isolated
-from agentic.plugins.fakes.news.revisions import Revisions
-from agentic.plugins.fakes.news.site import News
-from agentic.plugins.web.article import ArticleActor
+from agentic.fakes.news.revisions import Revisions
+from agentic.fakes.news.site import News
+from agentic.plugins.web.actors.article import ArticleActor
 
 
 def article() -> str:

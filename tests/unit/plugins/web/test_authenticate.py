@@ -21,11 +21,11 @@ from agentic.core.actors.stores import MemorySessions
 from agentic.core.http import CookieJar, Fetcher, Headers, HttpPolicy, HttpRequest, HttpResponse, HttpSession
 from agentic.core.masking import MASK, mask_known
 from agentic.core.types import JSONValue
-from agentic.plugins.web.authenticate import AuthenticateActor, AuthenticateInput, AuthenticateOutput
-from agentic.plugins.web.authenticate_form import steps_of
-from agentic.plugins.web.authenticate_kept import KeptLogin, digest_of, load_kept
-from agentic.plugins.web.authenticate_logins import FormLogin, read_login
-from agentic.plugins.web.sessions import used_session
+from agentic.plugins.web.actors.authenticate import AuthenticateActor, AuthenticateInput, AuthenticateOutput
+from agentic.plugins.web.login.form import steps_of
+from agentic.plugins.web.login.kept import KeptLogin, digest_of, load_kept
+from agentic.plugins.web.login.logins import FormLogin, read_login
+from agentic.plugins.web.login.sessions import used_session
 
 Answer = Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]
 TOKEN_URL = "https://api.example/token"

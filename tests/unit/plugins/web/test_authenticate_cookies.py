@@ -10,7 +10,7 @@ import pytest
 from agentic.core.actors import ActorError
 from agentic.core.http import CookieJar
 from agentic.core.types import JSONValue
-from agentic.plugins.web.authenticate_cookies import end_of, import_cookies, import_storage_state, read_text
+from agentic.plugins.web.login.cookies import end_of, import_cookies, import_storage_state, read_text
 
 URL = "https://www.jobs.example/search"
 LATER = 4_102_444_800  # 2100

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.plugins.web.authenticate_forms import Form, find_form, request_of
-from agentic.plugins.web.html import parse
+from agentic.plugins.web.login.forms import Form, find_form, request_of
+from agentic.plugins.web.reading.html import parse
 
 URL = "https://jobs.example/account/login"
 WANTED = frozenset({"user", "password"})

@@ -14,9 +14,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from agentic.core.http import HttpError, canonical_url
 from agentic.core.reading.addresses import absolute
-from agentic.plugins.web.extract_detail import ExtractDetailActor
-from agentic.plugins.web.extract_list import ExtractListActor
-from agentic.plugins.web.html import Selector, parse, select, select_one, text_of
+from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
+from agentic.plugins.web.actors.extract_list import ExtractListActor
+from agentic.plugins.web.reading.html import Selector, parse, select, select_one, text_of
 
 BROKEN = [
     "",

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from agentic.core.reading.dates import as_utc, parse_moment
 from agentic.core.types import JSONValue
-from agentic.plugins.web.conversions import FieldType, convert
-from agentic.plugins.web.numbers import parse_number, parse_price
+from agentic.plugins.web.reading.conversions import FieldType, convert
+from agentic.plugins.web.reading.numbers import parse_number, parse_price
 
 BASE = "http://shop.example/"
 

@@ -12,7 +12,7 @@ import pytest
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import Fetcher, HttpPolicy
 from agentic.core.types import JSONValue
-from agentic.plugins.web.diff import DiffActor, DiffInput, compare, remembered
+from agentic.plugins.web.actors.diff import DiffActor, DiffInput, compare, remembered
 
 OLD = "<h1>Lamps</h1><p>Price: <b>5</b> EUR</p><script>a()</script><ul><li>red</li><li>blue</li></ul>"
 NEW = "<h1>Lamps</h1><p>Price: <b>6</b> EUR</p><script>b()</script><ul><li>blue</li><li>red</li></ul>"

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from agentic.core.actors import ActorError
 from agentic.core.types import JSONValue
-from agentic.plugins.web.extract_detail import ExtractDetailActor
-from agentic.plugins.web.json_schema import fit
+from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
+from agentic.plugins.web.reading.json_schema import fit
 
 LAMP = """<h1 class="title"> A  good
  lamp </h1><p class="price">now 1,234.50 EUR</p><p class="stock">12 left</p>

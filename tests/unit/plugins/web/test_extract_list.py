@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import Fetcher, FetchError, Headers, HttpPolicy, HttpRequest, HttpResponse
-from agentic.plugins.web.extract_list import ExtractListActor, ExtractListInput, ListOutput
+from agentic.plugins.web.actors.extract_list import ExtractListActor, ExtractListInput, ListOutput
 
 LIST = """<title> All
   lamps </title>

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from agentic.core.actors import ActorError
-from agentic.plugins.web.article import ArticleActor
-from agentic.plugins.web.extract_detail import ExtractDetailActor
+from agentic.plugins.web.actors.article import ArticleActor
+from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
 
 
 @pytest.fixture

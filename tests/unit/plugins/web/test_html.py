@@ -8,7 +8,7 @@ import pytest
 
 from agentic.core.actors import ActorError
 from agentic.core.hooks import get_registry
-from agentic.plugins.web.html import parse, text_of
+from agentic.plugins.web.reading.html import parse, text_of
 
 READERS: dict[str, dict[str, object]] = {
     "extract_list": {"item_selector": "a"},

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agentic.core.actors import ActorError
-from agentic.plugins.web.extract_detail import ExtractDetailActor
-from agentic.plugins.web.extract_list import ExtractListActor
+from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
+from agentic.plugins.web.actors.extract_list import ExtractListActor
 
 FILLER = "word " * 100
 

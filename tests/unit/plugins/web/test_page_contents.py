@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentic.core.actors import ActorError, Page, PageLink
-from agentic.plugins.web.page_contents import MAX_TEXT, PageContentsActor
+from agentic.plugins.web.actors.page_contents import MAX_TEXT, PageContentsActor
 
 Act = Callable[..., Awaitable[Any]]
 MakePage = Callable[..., Page]

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from agentic.core.actors import Actor, ActorContext, ActorError
 from agentic.core.hooks import get_registry
-from agentic.plugins.web.search import SearchActor
+from agentic.plugins.web.actors.search import SearchActor
 
 
 class NotesInput(BaseModel):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.plugins.web.html import parse
-from agentic.plugins.web.search_forms import SearchForm, description_url, fill, find_form, template_of
+from agentic.plugins.web.reading.html import parse
+from agentic.plugins.web.reading.search_forms import SearchForm, description_url, fill, find_form, template_of
 
 BASE = "http://shop.example/list/"
 FIND = '<form action="/find"><input type="search" name="words"></form>'

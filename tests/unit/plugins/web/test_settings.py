@@ -9,8 +9,7 @@ from pydantic import ValidationError
 
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline import CrawlStep, SpecError, StoreRules
-from agentic.plugins.web.packaged import find_pipeline, packaged_names
-from agentic.plugins.web.settings import WebSettings
+from agentic.plugins.web.settings import WebSettings, find_pipeline, packaged_names
 
 
 def refusal(**config: object) -> str:

@@ -10,8 +10,8 @@ import pytest
 
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import Fetcher, FetchError, Headers, HttpPolicy, HttpRequest, HttpResponse
-from agentic.plugins.web import sitemap
-from agentic.plugins.web.sitemap import SitemapActor, SitemapInput
+from agentic.plugins.web.actors import sitemap
+from agentic.plugins.web.actors.sitemap import SitemapActor, SitemapInput
 
 SITE = "http://a.example"
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.reading.markup import MAX_CHARACTERS, MarkupError, elements
-from agentic.plugins.web import sitemap_reader
-from agentic.plugins.web.sitemap_reader import Listed, read_sitemap
+from agentic.plugins.web.reading import sitemaps
+from agentic.plugins.web.reading.sitemaps import Listed, read_sitemap
 
 SPACES = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 URLS = f"""<?xml version="1.0" encoding="UTF-8"?><urlset {SPACES}>
@@ -98,7 +98,7 @@ def test_what_stands_before_a_fault_is_read() -> None:
 
 
 def test_a_bomb_is_not_unpacked_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sitemap_reader, "MAX_UNPACKED_BYTES", 1_000_000)
+    monkeypatch.setattr(sitemaps, "MAX_UNPACKED_BYTES", 1_000_000)
     bomb = gzip.compress(b"<urlset>" + b" " * 10_000_000)
     assert len(bomb) < 20_000
     with pytest.raises(MarkupError, match="larger than 1000000 bytes unpacked"):

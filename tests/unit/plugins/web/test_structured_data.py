@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentic.core.actors import ActorError
-from agentic.plugins.web.structured_data import StructuredDataActor
+from agentic.plugins.web.actors.structured_data import StructuredDataActor
 
 MICRODATA = """<div itemscope itemtype="https://schema.org/Product https://schema.org/Thing" itemid="#lamp">
 <h1 itemprop="name">Lamp</h1><img itemprop="image" src="lamp.png"><a itemprop="url" href="/lamp">more</a>

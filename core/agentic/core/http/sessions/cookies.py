@@ -1,15 +1,16 @@
 """Cookies: which a site may set and which it gets back, by the rules of the standard library's jar.
 
-The jar ignores public suffixes, and a site can delete the cookies of another one; both are checked here.
-"""
+The jar ignores public suffixes, and a site can delete the cookies of another one; both are checked here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, lru_cache
 from http.client import HTTPResponse
 from http.cookiejar import Cookie, DefaultCookiePolicy
 from http.cookiejar import CookieJar as StandardJar
-from typing import Literal, Self, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self, cast
 from urllib.parse import urlsplit
 from urllib.request import Request
 
@@ -17,9 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from agentic.core.http.errors import HttpError
-from agentic.core.http.sessions.public_suffixes import is_public_suffix
 from agentic.core.http.urls import without_credentials
 from agentic.core.types import JSONValue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from publicsuffixlist import PublicSuffixList
 
 SESSION_ENDS = -1.0  # Playwright's value for a cookie that lasts as long as the session
 LOCAL = ".local"  # what the standard library appends to names without a dot
@@ -229,3 +234,30 @@ def _data_of(cookie: Cookie) -> JSONValue:
         "secure": cookie.secure,
         "sameSite": same_site if same_site in ("Lax", "None", "Strict") else "Lax",
     }
+
+
+@lru_cache(maxsize=4_096)  # called for each cookie of a domain, with each request
+def is_public_suffix(domain: str) -> bool:
+    """Whether ``domain`` is a public suffix: others are registered under it.
+
+    Args:
+        domain: In punycode; a top-level domain that is not in the list is one, too.
+    """
+    return _known().is_public(domain)
+
+
+@cache
+def _known() -> PublicSuffixList:
+    from publicsuffixlist import PSLFILE, PublicSuffixList  # loaded by the first cookie with a domain
+
+    # The library would encode all its rules, which takes a quarter of a second.
+    lines = Path(PSLFILE).read_text(encoding="utf-8").splitlines()
+    return PublicSuffixList("\n".join(_encoded(lines)), accept_encoded_idn=False)
+
+
+def _encoded(lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        if line.isascii():
+            yield line
+        elif not line.startswith("//"):
+            yield line.strip().encode("idna").decode("ascii")

@@ -1,0 +1,117 @@
+"""``agentic executions failures``: lists all failures; retries of failed pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentic.core.cli import print_json
+from agentic.core.http.errors import reason_in
+from agentic.core.terminal import harmless
+from agentic.core.types import RunId
+from agentic.executors.commands.runs.steering import Desk, opened_desk, say
+from agentic.executors.commands.shared.finding import ExecutionId, find_with_agent
+from agentic.executors.commands.shared.options import AsJson, InProject
+
+if TYPE_CHECKING:
+    from agentic.executors.reports.masking import Shown
+    from agentic.mappers import AgentModel, Database, ExecutionModel
+    from agentic.mappers.crawl.failures import GivenUpPage
+
+
+def failures(
+    execution_id: ExecutionId,
+    *,
+    failure_class: Annotated[
+        str | None, typer.Option("--class", metavar="NAME", help="Filter by failure class.")
+    ] = None,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """List all failed pages of an execution by failure class, with the reason."""
+    from agentic.executors.reports.masking import Shown
+
+    with opened_desk(project) as desk:
+        execution, agent = find_with_agent(desk, execution_id)
+        found = _failures(desk, execution, failure_class)
+    shown = Shown.of(agent)
+    if as_json:
+        print_json([_as_data(name, page, shown) for name, pages in found.items() for page in pages])
+        return
+    for name, pages in found.items():
+        say(f"{name} ({len(pages):,})")
+        for page in pages:
+            say(harmless(f"  {shown.text(page.url)}  {shown.text(reason_in(page.message, page.url))}"))
+    if not found:
+        say("no failed pages" if failure_class is None else f"no failed pages with {failure_class}")
+
+
+def retry_failed(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> ExecutionModel:
+    """Make an execution that fetches the failed pages of another one again.
+
+    Raises:
+        ExecutionNotRunnableError: It has no failed page.
+    """
+    from agentic.executors.errors import ExecutionNotRunnableError
+    from agentic.mappers import find_agent
+    from agentic.mappers.catalog.dead_letter_retries import retry_failed_pages
+
+    with desk.database.writing() as session:
+        owner = find_agent(session, desk.project_id, agent.id)
+        made, count = retry_failed_pages(session, execution, owner)
+        if not count:
+            raise ExecutionNotRunnableError(
+                execution.id,
+                f"it is {execution.status} without failed pages; start a new one with `agentic run "
+                f"{agent.agent_name}`",
+            )
+    return made
+
+
+def failed_pages_again(database: Database, agent: AgentModel) -> ExecutionModel | None:
+    """Make an execution for the failed pages of the newest one of an agent; None if there are none."""
+    from agentic.mappers import find_agent, list_executions
+    from agentic.mappers.catalog.dead_letter_retries import count_failed_pages, retry_failed_pages
+
+    with database.writing() as session:
+        newest = list_executions(session, agent.project_id, 1, agent_id=agent.id)
+        if not newest or newest[0].status == "succeeded" or not newest[0].has_all_results:
+            return None
+        if not count_failed_pages(session, newest[0]):
+            return None
+        owner = find_agent(session, agent.project_id, agent.id)
+        return retry_failed_pages(session, newest[0], owner)[0]
+
+
+def crawl_as_changed(desk: Desk, agent: AgentModel) -> ExecutionModel:
+    """Make an execution that continues the newest crawl of a changed agent; end the old one.
+
+    It knows all pages of that crawl, and fetches the failed and the remaining ones.
+    """
+    from agentic.executors.commands.runs.command import cancel_run
+    from agentic.mappers import find_agent, list_executions
+    from agentic.mappers.catalog.dead_letter_retries import retry_failed_pages
+
+    with desk.database.reading() as session:
+        newest = list_executions(session, desk.project_id, 1, agent_id=agent.id)[0]
+    if newest.status in {"queued", "running"}:
+        cancel_run(desk, RunId(newest.id), "continued with the changed agent")
+    with desk.database.writing() as session:
+        return retry_failed_pages(session, newest, find_agent(session, desk.project_id, agent.id))[0]
+
+
+def _failures(
+    desk: Desk, execution: ExecutionModel, failure_class: str | None
+) -> dict[str, list[GivenUpPage]]:
+    from agentic.mappers.crawl.failures import failed_pages, failure_tallies
+
+    of = (desk.project_id, execution.id)
+    with desk.database.reading() as session:
+        names = [tally.failure_class for tally in failure_tallies(session, *of, examples=0)]
+        wanted = [name for name in names if failure_class in (None, name)]
+        return {name: list(failed_pages(session, *of, name)) for name in wanted}
+
+
+def _as_data(failure_class: str, page: GivenUpPage, shown: Shown) -> dict[str, str]:
+    return {"failure_class": failure_class, "url": shown.text(page.url), "message": shown.text(page.message)}

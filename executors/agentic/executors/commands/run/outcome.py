@@ -1,0 +1,140 @@
+"""Prints the outcome of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from agentic.core.cli import console, print_json, print_sample
+from agentic.core.hooks import get_registry
+from agentic.core.ids import SHORT_CHARS
+from agentic.core.terminal import harmless
+from agentic.executors.commands.shared.statuses import STATUS_STYLES
+from agentic.executors.errors import ExecutionFailedError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentic.executors.agents.runner import ExecutionOutcome
+    from agentic.executors.commands.executions.stored import StoredRows
+    from agentic.executors.exports.exporting import Exported
+    from agentic.mappers import AgentModel, Database
+
+SHOWN_ROWS = 10
+
+PARTIAL_EXIT_CODE = 4
+"""Exit code of a command whose execution is partial."""
+
+
+def print_outcome(
+    outcome: ExecutionOutcome,
+    *,
+    agent: AgentModel,
+    database: Database,
+    as_json: bool,
+    where: Console | None = console,
+    exported: Exported | None = None,
+) -> None:
+    """Print the stored data of a run: some of the rows, all counts, and where they are.
+
+    Args:
+        outcome: Outcome of the run.
+        agent: The agent that ran.
+        database: Holds the rows.
+        as_json: Print JSON, for scripts.
+        where: Console for people; only standard output shows rows. None: nowhere.
+        exported: The export to a file, if there was one.
+
+    Raises:
+        ExecutionFailedError: It failed.
+    """
+    if as_json:
+        tables = _stored(outcome, agent, database)
+        print_json(_as_data(outcome, agent, database, tables) | _export_data(exported))
+    elif where is not None:
+        if where is console:
+            _print_tables(_stored(outcome, agent, database))
+        _print_facts(outcome, _facts(outcome, agent, database, exported), where)
+    if outcome.error is not None:
+        raise ExecutionFailedError(outcome.error)
+
+
+def _stored(outcome: ExecutionOutcome, agent: AgentModel, database: Database) -> list[StoredRows]:
+    from agentic.executors.commands.executions.stored import stored_rows
+    from agentic.mappers import find_execution
+
+    with database.reading() as session:
+        execution = find_execution(session, agent.project_id, outcome.execution_id)
+        platform = get_registry().platforms.get(agent.agent_platform)
+        return stored_rows(session, platform, execution, SHOWN_ROWS) if platform else []
+
+
+def _as_data(
+    outcome: ExecutionOutcome, agent: AgentModel, database: Database, tables: list[StoredRows]
+) -> dict[str, object]:
+    return {
+        **outcome.to_dict(),
+        "agent": agent.agent_name,
+        "project": agent.project.name,
+        "platform": agent.agent_platform,
+        "warnings": list(outcome.warnings),
+        "database": database.url,
+        "tables": {table.table: {"total": table.total, "rows": table.rows} for table in tables},
+    }
+
+
+def _print_tables(tables: list[StoredRows]) -> None:
+    from agentic.executors.commands.executions.stored import samples_for_people
+
+    for table in samples_for_people(tables):
+        shown = f"first {len(table.rows)} of {table.total}" if table.total > len(table.rows) else table.total
+        print_sample(f"{table.table} ({shown})", table.columns, table.rows)
+
+
+def _export_data(exported: Exported | None) -> dict[str, object]:
+    return {} if exported is None else {"exported": {"table": exported.table, "rows": exported.row_count}}
+
+
+def _facts(
+    outcome: ExecutionOutcome, agent: AgentModel, database: Database, exported: Exported | None
+) -> dict[str, str]:
+    from agentic.executors.commands.shared.views import counted
+
+    facts = {
+        "agent": f"{agent.agent_name} ({agent.agent_platform}, project {agent.project.name})",
+        "execution": f"{outcome.execution_id} {outcome.status}",
+        # A failure's reason is the error, which is printed last.
+        "reason": outcome.reason or "" if outcome.error is None else "",
+        "rows": counted(asdict(outcome.counts)) or "none",
+        "failed": f"{outcome.failed_count:,}" if outcome.failed_count else "",
+        "run": f"{outcome.superstep_count} supersteps, {outcome.event_count} events",
+        "database": database.url,
+        "written": "" if exported is None else f"{exported.row_count:,} rows of {exported.table}",
+        **_next_commands(outcome),
+    }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _next_commands(outcome: ExecutionOutcome) -> Mapping[str, str]:
+    """Return commands that show more; for an incomplete execution, the report shows most."""
+    short = outcome.execution_id[:SHORT_CHARS]
+    lacks_something = outcome.status != "succeeded" or outcome.failed_count > 0
+    report = {"report": f"agentic executions report {short} --open"} if lacks_something else {}
+    return {"more": f"agentic executions show {short}", **report}
+
+
+def _print_facts(outcome: ExecutionOutcome, facts: Mapping[str, str], where: Console) -> None:
+    # The reason is not repeated.
+    warnings = [warning for warning in outcome.warnings if warning not in (outcome.reason or "")]
+    for warning in warnings[:SHOWN_ROWS]:
+        where.print(
+            harmless(f"warning: {warning}"), style="yellow", markup=False, highlight=False, soft_wrap=True
+        )
+    if (more := len(warnings) - SHOWN_ROWS) > 0:
+        where.print(f"... and {more} more warnings", style="yellow", highlight=False)
+    for name, fact in facts.items():
+        style = STATUS_STYLES.get(outcome.status) if name in {"execution", "reason"} else None
+        where.print(
+            harmless(f"{name:>10}  {fact}"), style=style, markup=False, highlight=False, soft_wrap=True
+        )

@@ -1,0 +1,1 @@
+"""Commands that keep running: workers, beat, servers, exporters."""

@@ -1,0 +1,239 @@
+"""``agentic demo``: the main job with every package, from nothing, on this machine alone."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentic.core.cli import console, err_console, print_rows, print_sample
+from agentic.core.hooks import get_registry
+from agentic.core.private import make_private_folder
+from agentic.core.services import Service, Supervisor, free_port, nats_service, valkey_service
+from agentic.core.services.errors import MissingServerError
+from agentic.core.services.ports import first_answer
+from agentic.core.settings import Settings, load_settings
+from agentic.core.types import JSONValue
+from agentic.executors.commands.servers.up import shown_urls
+from agentic.executors.commands.shared.database import current_database, opened
+from agentic.executors.commands.shared.views import execution_row
+from agentic.executors.errors import ExecutionFailedError
+
+if TYPE_CHECKING:
+    from agentic.core.bus import EventBus
+    from agentic.executors.agents.catalog import AgentFacts
+    from agentic.executors.commands.executions.stored import StoredRows
+    from agentic.executors.commands.run.progress import ProgressLines
+    from agentic.mappers import AgentModel, Database, ExecutionModel
+
+PROJECT = "demo"
+FAKES_PORT = 28480
+SHOWN_ROWS = 6
+STORIES = 60
+_SERVERS = ("database_url", "broker_url", "nats_url")
+PATIENCE_S = 120.0
+EXECUTION_COLUMNS = ("agent", "state", "supersteps", "events", "rows")
+COUNTS = ("inserted", "updated", "unchanged", "rejected")
+
+
+def demo(
+    live: Annotated[bool, typer.Option("--live", help="Use the real Hacker News instead of a fake.")] = False,
+) -> None:
+    """Start all services, run two agents on a Celery worker, show the stored rows, stop all.
+
+    Uses its own folder, `demo` in AGENTIC_HOME, and its own servers. The database
+    stays: in a second demo the same rows are unchanged.
+    """
+    settings = own_settings(load_settings().home / "demo")
+    # The items' keys are shop URLs: on the same port the next demo finds the same items.
+    port = free_port(FAKES_PORT)
+    wanted = services(settings, port)
+    migrate(settings)
+    failed = asyncio.run(_demo(settings, wanted, agents(port, live=live)))
+    where = settings.home.absolute() / "agentic.db"
+    console.print(f"database   {where} (kept for inspection)", markup=False, highlight=False, soft_wrap=True)
+    if failed:
+        raise ExecutionFailedError(f"{failed} of the demo's executions failed; see the table above")
+
+
+def own_settings(home: Path) -> Settings:
+    """Return settings for ``home`` alone, ignoring servers in the environment."""
+    return load_settings(home=home, project=PROJECT, **dict.fromkeys(_SERVERS, ""))
+
+
+def migrate(settings: Settings) -> None:
+    """Bring the demo's own database up to date; create it if missing."""
+    from agentic.migrations import upgrade
+
+    make_private_folder(settings.home.parent)
+    make_private_folder(settings.home)
+    applied = upgrade(settings.database, get_registry())
+    console.print(f"database   {len(applied)} migrations applied", highlight=False)
+
+
+async def _demo(settings: Settings, wanted: Sequence[Service], agents: Sequence[AgentFacts]) -> int:
+    """Return how many executions failed."""
+    from agentic.core.bus import open_bus
+
+    console.print(f"starting   {', '.join(service.name for service in wanted)}", highlight=False)
+    async with Supervisor(settings.home, wanted) as supervisor:
+        for name, url in shown_urls(supervisor.urls).items():
+            console.print(f"{name:<10} {url}", markup=False, highlight=False)
+        running = own_settings(settings.home)  # now with the URLs of the started servers
+        with opened(current_database(running)) as database:
+            async with open_bus(running, PROJECT) as bus:
+                before = (await bus.state()).count
+                jobs = await asyncio.to_thread(submit, running, database, agents)
+                await watch(bus, database, jobs)
+                event_count = (await bus.state()).count - before
+            return show(database, jobs, event_count)
+
+
+def services(settings: Settings, port: int) -> list[Service]:
+    """Return the services of the demo: both servers, the fakes on ``port`` and a worker.
+
+    Raises:
+        MissingServerError: A server or the fakes are not installed.
+    """
+    from agentic.executors.workers.services import worker_service
+
+    if find_spec("agentic.fakes") is None:
+        raise MissingServerError("`agentic fakes`", "agentic-fakes", alternative="")
+
+    async def fakes_answer() -> bool:
+        return bool(await first_answer(port, b"GET /shop/ HTTP/1.0\r\n\r\n"))
+
+    fakes = Service(
+        "fakes",
+        [sys.executable, "-m", "agentic.core.cli", "fakes", "serve", "--port", str(port)],
+        urls={"fakes": f"http://127.0.0.1:{port}"},
+        ready=fakes_answer,
+    )
+    alone = {f"AGENTIC_{name.upper()}": "" for name in _SERVERS}
+    worker = worker_service(settings.home)
+    worker = replace(worker, env={**worker.env, **alone, "AGENTIC_PROJECT": PROJECT})
+    return [nats_service(settings.home), valkey_service(settings.home), fakes, worker]
+
+
+def agents(port: int, *, live: bool) -> list[AgentFacts]:
+    """Return the demo's two agents."""
+    from agentic.executors.agents.catalog import AgentFacts
+
+    loopback: JSONValue = ["127.0.0.1"]
+    news: dict[str, JSONValue] = {"limit": STORIES}
+    if not live:
+        news |= {"base_url": f"http://127.0.0.1:{port}/hackernews/v0", "allow_private_hosts": loopback}
+    shop: dict[str, JSONValue] = {
+        "pipeline": "site",
+        "inputs": {"start_url": f"http://127.0.0.1:{port}/shop/"},
+        "http": {"allow_private_hosts": loopback},
+    }
+    return [
+        AgentFacts(name="top-stories", platform="hackernews", config=news),
+        AgentFacts(name="shop", platform="web", config=shop),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An execution the demo waits for."""
+
+    agent: AgentModel
+    execution: ExecutionModel
+
+
+def submit(settings: Settings, database: Database, wanted: Sequence[AgentFacts]) -> list[Job]:
+    """Register project and agents, and queue an execution of each for the Celery worker."""
+    from agentic.executors.agents.catalog import put_agent
+    from agentic.executors.commands.run.running import checked_dispatcher
+    from agentic.executors.commands.shared.database import ensured_project
+
+    dispatcher = checked_dispatcher(settings)
+    with database.writing() as session:
+        project = ensured_project(session, None, settings)
+        known = [put_agent(session, project, facts, replace=True) for facts in wanted]
+    return [Job(agent, dispatcher.submit(database, agent)) for agent in known]
+
+
+async def watch(bus: EventBus, database: Database, jobs: Sequence[Job]) -> None:
+    """Show the events of ``jobs`` from the bus, until all have ended in the database."""
+    from agentic.executors.commands.run.progress import ProgressLines, progress_bars
+
+    with progress_bars() as bars:
+        lines = {job.execution.id: ProgressLines(bars, job.agent.agent_name) for job in jobs}
+        following = asyncio.create_task(_follow(bus, lines))
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                # The database is reliable; events may be late or lost.
+                while not await asyncio.to_thread(_all_ended, database, jobs):  # noqa: ASYNC110 - other processes set it
+                    await asyncio.sleep(0.2)
+        except TimeoutError:
+            err_console.print(f"no result after {PATIENCE_S:g} s; see the worker's log", highlight=False)
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+
+async def _follow(bus: EventBus, lines: Mapping[str, ProgressLines]) -> None:
+    from agentic.core.bus import EventFilter, read_events
+
+    async for published in read_events(bus, EventFilter(project=PROJECT)):
+        for execution_id, line in lines.items():
+            if published.event.run_id.startswith(execution_id):
+                line.tell(published.event)
+
+
+def _all_ended(database: Database, jobs: Sequence[Job]) -> bool:
+    """Whether all executions have ended, and their runs' events are on the stream."""
+    from sqlalchemy import exists, select
+
+    from agentic.mappers.tables.ledger import RunEventModel
+
+    if not all(execution.finished_at for _, execution in _reloaded(database, jobs)):
+        return False
+    with database.reading() as session:
+        return not session.scalar(select(exists().where(RunEventModel.published_at.is_(None))))
+
+
+def _reloaded(database: Database, jobs: Sequence[Job]) -> list[tuple[AgentModel, ExecutionModel]]:
+    from agentic.mappers import find_execution
+
+    with database.reading() as session:
+        return [(job.agent, find_execution(session, job.agent.project_id, job.execution.id)) for job in jobs]
+
+
+def show(database: Database, jobs: Sequence[Job], event_count: int) -> int:
+    """Print rows, executions and the number of events; return how many executions failed."""
+    from agentic.mappers import ExecutionStatus
+
+    ended = _reloaded(database, jobs)
+    for table in _stored(database, ended):
+        title = f"{table.table} (first {len(table.rows)} of {table.total})"
+        print_sample(title, table.columns, table.rows)
+    rows = [execution_row(execution, agent.agent_name) for agent, execution in ended]
+    for row in rows:
+        row["rows"] = ", ".join(f"{row[name]} {name}" for name in COUNTS if row[name]) or "none"
+    print_rows("executions", EXECUTION_COLUMNS, rows)
+    for _, execution in ended:
+        if execution.error:
+            err_console.print(f"error: {execution.error}", style="red", markup=False, highlight=False)
+    console.print(f"{event_count} events on the stream AGENTIC_EVENTS", highlight=False)
+    return sum(execution.status is not ExecutionStatus.SUCCEEDED for _, execution in ended)
+
+
+def _stored(database: Database, ended: Sequence[tuple[AgentModel, ExecutionModel]]) -> list[StoredRows]:
+    from agentic.executors.commands.executions.stored import stored_rows
+
+    platforms = get_registry().platforms
+    with database.reading() as session:
+        return [
+            table
+            for agent, execution in ended
+            for table in stored_rows(session, platforms[agent.agent_platform], execution, SHOWN_ROWS)
+        ]

@@ -1,0 +1,1 @@
+"""Options, views and searches that several commands share."""

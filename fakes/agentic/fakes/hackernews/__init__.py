@@ -1,0 +1,1 @@
+"""Hacker News: its Firebase API and Algolia's search."""

@@ -1,0 +1,18 @@
+"""What this plugin brings; pytest loads the package, for its fixture, without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentic.core.hooks import hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+
+@hookimpl
+def agentic_commands(app: typer.Typer) -> None:
+    """Add ``agentic fakes``."""
+    from agentic.fakes.cli import fakes_app
+
+    app.add_typer(fakes_app, name="fakes")

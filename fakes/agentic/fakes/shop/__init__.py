@@ -1,0 +1,1 @@
+"""A small shop: categories, search, products, pages that a script fills."""

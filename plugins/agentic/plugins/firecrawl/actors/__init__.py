@@ -1,0 +1,1 @@
+"""The actors that use Firecrawl."""

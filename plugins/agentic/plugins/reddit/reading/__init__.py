@@ -1,0 +1,1 @@
+"""The ways to read Reddit: its API, its feeds, its pages, and an archive."""

@@ -1,0 +1,221 @@
+"""The actor that reads the links of a page, and what it says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+from pydantic_core import SchemaValidator, core_schema
+from turbohtml import Element
+
+from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, ItemsOutput, LinksOutput, Page
+from agentic.core.actors.context import ignore_warning
+from agentic.core.http import FetchError
+from agentic.core.http.politeness.directives import forbids_following
+from agentic.core.reading.addresses import absolute
+from agentic.core.records import unchecked
+from agentic.core.types import JSONValue
+from agentic.plugins.web.actors.fetch import FetchActor, FetchInput
+from agentic.plugins.web.reading.fields import Item, Schema, Source, read_fields, source_of
+from agentic.plugins.web.reading.html import Selector, select_one, title_of
+from agentic.plugins.web.reading.limits import check_nesting
+
+MAY_LACK = frozenset({"items", "page"})
+NEXT = 'a[rel~="next"][href], link[rel~="next"][href]'
+"""Selectors of links to the next page."""
+
+GONE = frozenset({404, 410})
+"""Statuses of a missing page."""
+
+# turbohtml knows where its elements of a name are: to look for what is not there takes 2 us for a page.
+# Most pages ask nothing, which one look at their text tells in a tenth of the time of the selectors.
+_mentions = SchemaValidator(core_schema.str_schema(pattern="(?i)nofollow|robots")).isinstance_python
+ROBOTS = 'meta[name="robots" i]'
+LINKS = "a[href], area[href], link[href]"
+MARKED = 'a[href][rel~="nofollow" i], area[href][rel~="nofollow" i]'
+UNMARKED = 'a[href]:not([rel~="nofollow" i]), area[href]:not([rel~="nofollow" i])'
+
+
+class ExtractListInput(BaseModel):
+    """Which links of a page to take."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    page: Page
+    item_selector: Selector = Field(description="The items: links, or elements with a link in them.")
+    link_selector: Selector = Field(default="a[href]", description="The link within an item.")
+    next_selector: Selector | None = Field(
+        default=None, description="CSS selector of the link to the next page of the list."
+    )
+    fields: Schema | None = Field(
+        default=None, description="Extract an item from each: field name -> selector or rule within it."
+    )
+    required: bool = Field(default=False, description="Fail with selector_missing if nothing matches.")
+    pages: PositiveInt = Field(
+        default=1,
+        description="Maximum number of pages of the list: the next ones are fetched, by next_selector or "
+        "rel=next.",
+    )
+    session: Annotated[str | None, FromResults()] = Field(
+        default=None, description="Name of a login session, for the next pages."
+    )
+    obey_nofollow: bool = Field(
+        default=False,
+        description="Skip links marked nofollow, but keep their items; a crawl does so by default.",
+    )
+
+
+class ListOutput(LinksOutput, ItemsOutput):
+    """Links; with ``fields`` also the items themselves, each with the ``url`` it links to.
+
+    What is None of ``MAY_LACK`` is no result, so that an earlier one of that name stays the newest.
+    """
+
+    items: tuple[Item, ...] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found: dict[str, Any] = handler(self)
+        return {name: value for name, value in found.items() if value is not None or name not in MAY_LACK}
+
+
+_ALL_OF_LIST = set(ListOutput.model_fields)
+
+
+class ExtractListActor(Actor[ExtractListInput, ListOutput]):
+    """Extracts the links of one or more list pages: absolute, canonical, in order, without duplicates."""
+
+    name = "extract_list"
+    version = "3"
+    aliases = ("ExtractList",)
+    Input = ExtractListInput
+    Output = ListOutput
+    failure_classes = frozenset({"not_html", "schema_invalid", "selector_missing", "too_large"})
+    capabilities = frozenset({"network"})
+
+    @classmethod
+    def needs(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:
+        """Return what a step with this config needs: the network only for further pages."""
+        return frozenset() if config.get("pages", 1) == 1 else cls.capabilities
+
+    async def run(self, ctx: ActorContext, given: ExtractListInput, /) -> ListOutput:
+        """Return the links, the next page's if there is one, the title, and the items if they have fields.
+
+        Of several pages it is the title of the first and the next page of the last.
+        """
+        if given.pages == 1:
+            return _read(ctx, given, given.next_selector)
+        return await _read_on(ctx, given)
+
+
+async def _read_on(ctx: ActorContext, given: ExtractListInput) -> ListOutput:
+    """Read page after page, until there is no next one, or one that was read before.
+
+    Many a list answers with its first page, or with 404, where it is asked for one after its last.
+    """
+    selector = given.next_selector or NEXT
+    found = [_read(ctx, given, selector)]
+    seen = {given.page.final_url}
+    mode: Literal["browser", "http"] = "browser" if given.page.fetched_by == "browser" else "http"
+    while len(found) < given.pages and (url := found[-1].next_url) is not None and url not in seen:
+        seen.add(url)
+        page = await _further(ctx, FetchInput(url=url, mode=mode, session=given.session))
+        if page is None or (page.final_url != url and page.final_url in seen):
+            found[-1] = found[-1].model_copy(update={"next_url": None})
+            break
+        seen.add(page.final_url)
+        # An empty page after the first one is the end of the list, and no failure.
+        further = given.model_copy(update={"page": page, "required": False})
+        found.append(_read(replace(ctx, warn=ignore_warning), further, selector))
+    return ListOutput(
+        list_item_urls=tuple(dict.fromkeys(url for one in found for url in one.list_item_urls)),
+        next_url=found[-1].next_url,
+        title=found[0].title,
+        items=tuple(item for one in found for item in one.items or ()) if given.fields else None,
+    )
+
+
+async def _further(ctx: ActorContext, asked: FetchInput) -> Page | None:
+    """Return a further page of a list; None if there is no such page."""
+    try:
+        return (await FetchActor().run(ctx, asked)).page
+    except FetchError as exc:
+        if exc.status in GONE:
+            return None
+        raise
+
+
+def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None) -> ListOutput:
+    source = source_of(given.page)
+    document, base = source.document, source.base
+    nodes = document.select(given.item_selector)
+    if given.required and not nodes:
+        message = f"{given.item_selector!r} matches nothing on {given.page.final_url}"
+        raise ActorError(message, failure_class="selector_missing", status=given.page.status)
+    following = document.select_one(next_selector) if next_selector else None
+    fields = given.fields
+    urls = _urls(nodes, given.link_selector, base)
+    if not nodes:
+        ctx.warn(f"{given.item_selector!r} matches nothing on {given.page.final_url}")
+    elif not urls and not fields:
+        ctx.warn(
+            f"none of the {len(nodes)} elements that match {given.item_selector!r} has a link that matches "
+            f"{given.link_selector!r} on {given.page.final_url}"
+        )
+    next_url = next(iter(_urls([following], given.link_selector, base)), None) if following else None
+    if given.obey_nofollow and (unwanted := _unwanted(source, ctx.http.policy.user_agent)) is not None:
+        urls = {url: None for url in urls if url not in unwanted}
+        next_url = None if next_url in unwanted else next_url
+    if fields:
+        check_nesting(nodes, given.item_selector, given.page.final_url)
+    items = fields and tuple(
+        {"url": _url(node, given.link_selector, base), **read_fields(source, fields, node)} for node in nodes
+    )
+    values: dict[str, object] = {
+        "list_item_urls": tuple(urls),
+        "next_url": next_url,
+        "title": title_of(document),
+        "items": items,
+    }
+    return unchecked(ListOutput, values, _ALL_OF_LIST)
+
+
+def _unwanted(source: Source, user_agent: str) -> Collection[str] | None:
+    """Return the addresses that the page asks crawlers not to follow; None if it asks nothing."""
+    if not (source.page.robots or _mentions(source.page.text)):
+        return None
+    document, base = source.document, source.base
+    said = [source.page.robots, *(meta.attr("content") or "" for meta in document.select(ROBOTS))]
+    if any(forbids_following(one, user_agent) for one in said if one):
+        return _urls(document.select(LINKS), LINKS, base)
+    if not (marked := document.select(MARKED)):
+        return None
+    # A page that also links there without the word has nothing against it.
+    return _urls(marked, LINKS, base).keys() - _urls(document.select(UNMARKED), LINKS, base).keys()
+
+
+def _urls(items: Iterable[Element], link_selector: str, base: str) -> dict[str, None]:
+    """Return the addresses the items link to, in order, each once."""
+    # Joining costs more than parsing, and most links of a page repeat others or differ by fragment only.
+    hrefs = dict.fromkeys(href for item in items if (href := _href(item, link_selector)))
+    return dict.fromkeys(url for href in hrefs if (url := absolute(base, href)) is not None)
+
+
+def _url(item: Element, link_selector: str, base: str) -> JSONValue:
+    return next(iter(_urls([item], link_selector, base)), None)
+
+
+def _href(item: Element, link_selector: str) -> str:
+    address = item.attr("href")
+    if address is None and (link := select_one(item, link_selector)) is not None:
+        address = link.attr("href")
+    return (address or "").partition("#")[0]

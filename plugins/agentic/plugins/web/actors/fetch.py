@@ -1,0 +1,239 @@
+"""The actor that fetches a page, over HTTP or with a browser."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
+
+from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, Page, PageOutput
+from agentic.core.browser import BrowserRequest, BrowserStep
+from agentic.core.http import (
+    FailureClass,
+    FetchError,
+    HttpRequest,
+    HttpResponse,
+    HttpSession,
+    canonical_url,
+)
+from agentic.core.http.sessions.url_credentials import without_user_info
+from agentic.core.http.urls import Param, with_params
+from agentic.core.records import unchecked
+from agentic.core.types import JSONValue
+from agentic.plugins.web.actors.browsing import show
+from agentic.plugins.web.login.sessions import used_session
+from agentic.plugins.web.reading.html import Selector, parse
+from agentic.plugins.web.reading.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
+
+_ALL_OF_PAGE = set(Page.model_fields)
+_GIVEN = set(PageOutput.model_fields)
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+class FetchInput(BaseModel):
+    """What to fetch, and how."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    url: str
+    mode: Literal["http", "browser", "auto"] = Field(
+        default="http",
+        description="auto: over HTTP, or with a browser if scripts write the page or a wall blocks it; the "
+        "choice is remembered.",
+    )
+    use_playwright: bool | None = Field(default=None, description="true is short for mode: browser.")
+    wait_for: Selector | None = Field(
+        default=None,
+        description="CSS selector that the page must match; a browser waits for it. Otherwise "
+        "selector_missing.",
+    )
+    method: Method = "GET"
+    params: dict[str, Param | tuple[Param, ...]] | None = Field(
+        default=None, description="Query parameters to add to the URL."
+    )
+    body: str | None = Field(default=None, description="Raw body, in UTF-8.")
+    json_body: JSONValue = Field(default=None, alias="json", description="JSON body.")
+    headers: dict[str, str] = Field(
+        default_factory=dict, description="Headers of HTTP requests; a browser sends its own."
+    )
+    steps: tuple[BrowserStep, ...] = Field(
+        default=(),
+        description="Browser actions before the page is read: fill, click, press, scroll.",
+    )
+    timeout_s: PositiveFloat | None = Field(default=None, description="Timeout, instead of the policy's.")
+    session: Annotated[str | None, FromResults()] = Field(
+        default=None, description="Name of a login session."
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.way == "http" and not (self.use_playwright or self.steps):
+            is_sent = self.body is not None or self.json_body is not None
+            if is_sent and (self.method == "GET" or (self.body is not None and self.json_body is not None)):
+                raise ValueError("a request has either body or json, and a method other than GET, e.g. POST")
+            return self
+        if self.use_playwright is False and self.mode != "http":
+            raise ValueError(f"mode {self.mode!r} and use_playwright: false contradict each other")
+        if self.method != "GET" or self.body is not None or self.json_body is not None:
+            raise ValueError("a browser supports GET only; use mode: http, or steps that fill in a form")
+        if self.way == "http":
+            raise ValueError("steps are for a browser; set mode: browser or auto")
+        return self
+
+    @property
+    def way(self) -> Literal["http", "browser", "auto"]:
+        """How to fetch."""
+        return "browser" if self.use_playwright else self.mode
+
+    @property
+    def address(self) -> str:
+        """The URL with ``params``."""
+        return with_params(self.url, self.params) if self.params else self.url
+
+
+class FetchActor(Actor[FetchInput, PageOutput]):
+    """Fetches one page with the HTTP policy of the pipeline."""
+
+    name = "fetch"
+    version = "2"
+    aliases = ("InitialFetcher", "FetchDetail")
+    Input = FetchInput
+    Output = PageOutput
+    failure_classes = frozenset({"browser_crashed", "selector_missing"})
+    capabilities = frozenset({"browser", "network"})
+
+    @classmethod
+    def needs(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:
+        """Return what a step with this config needs: no browser for mode ``http``."""
+        is_shown = config.get("use_playwright") or config.get("mode", "http") != "http"
+        return cls.capabilities if is_shown else cls.capabilities - {"browser"}
+
+    @classmethod
+    def repeatable_after(cls, config: Mapping[str, JSONValue]) -> frozenset[str] | None:
+        """Return all for what only reads; what may change something is not sent again if it may have come."""
+        is_reading = config.get("method", "GET") == "GET" and not config.get("steps")
+        return None if is_reading else frozenset({"rate_limited"})
+
+    async def run(self, ctx: ActorContext, given: FetchInput, /) -> PageOutput:
+        """Return the page at the end of all redirects, or as the browser shows it."""
+        match given.way:
+            case "http":
+                page = _complete(await _by_http(ctx, given), given)
+                return unchecked(PageOutput, {"page": page}, _GIVEN)
+            case "browser":
+                return PageOutput(page=await _by_browser(ctx, given))
+            case "auto":
+                return PageOutput(page=await _by_either(ctx, given))
+
+
+async def _by_http(ctx: ActorContext, given: FetchInput) -> Page:
+    if given.session is None:
+        response = await ctx.http.fetch(_request(given, None))
+    else:
+        async with used_session(ctx, given.session) as session:
+            response = await ctx.http.fetch(_request(given, session))
+    return page_of(given.url, response, datetime.now(UTC))
+
+
+async def _by_browser(ctx: ActorContext, given: FetchInput) -> Page:
+    async with used_session(ctx, given.session) as session:
+        asked = BrowserRequest(
+            url=given.address,
+            wait_for=given.wait_for,
+            timeout_s=given.timeout_s,
+            steps=given.steps,
+            session=session,
+        )
+        shown = await show(ctx, asked)
+    return page_of(given.url, shown.as_response(), datetime.now(UTC), fetched_by="browser")
+
+
+async def _by_either(ctx: ActorContext, given: FetchInput) -> Page:
+    """Fetch over HTTP, unless pages like this one needed a browser lately; with a browser if it needs one."""
+    if needs_browser(await ctx.memory.get(verdict_key(given.url)), datetime.now(UTC)):
+        return await _remembered(ctx, given)
+    try:
+        page = await _by_http(ctx, given)
+    except FetchError as exc:
+        if exc.failure_class == FailureClass.BLOCKED:
+            return await _past_wall(ctx, given, exc)
+        raise
+    if page.is_html and looks_scripted(page.text, is_lacking=_lacks(page, given)):
+        return await _remembered(ctx, given)
+    return _complete(page, given)
+
+
+async def _remembered(ctx: ActorContext, given: FetchInput) -> Page:
+    """Fetch with a browser, and remember that pages like this one need it."""
+    page = await _by_browser(ctx, given)
+    await ctx.memory.put(verdict_key(given.url), browser_verdict(datetime.now(UTC)))
+    return page
+
+
+async def _past_wall(ctx: ActorContext, given: FetchInput, refusal: FetchError) -> Page:
+    """Fetch with a browser what was refused over HTTP; where there is none, the refusal is what counts."""
+    try:
+        return await _remembered(ctx, given)
+    except ActorError:  # what a browser meets is a FetchError
+        raise refusal from None
+
+
+def _complete(page: Page, given: FetchInput) -> Page:
+    if _lacks(page, given):
+        message = (
+            f"{given.wait_for!r} matches nothing on {page.final_url}; mode: auto uses a browser where needed"
+        )
+        raise ActorError(message, failure_class="selector_missing", status=page.status)
+    return page
+
+
+def _lacks(page: Page, given: FetchInput) -> bool:
+    return given.wait_for is not None and (
+        not page.is_html or parse(page.text).select_one(given.wait_for) is None
+    )
+
+
+def _request(given: FetchInput, session: HttpSession | None) -> HttpRequest:
+    body, headers = None, given.headers
+    if given.body is not None:
+        body = given.body.encode()
+    elif given.json_body is not None:
+        body = json.dumps(given.json_body).encode()
+        headers = {
+            "content-type": "application/json",
+            **{name.lower(): value for name, value in headers.items()},
+        }
+    return HttpRequest(
+        url=given.address,
+        method=given.method,
+        headers=headers,
+        body=body,
+        timeout_s=given.timeout_s,
+        session=session,
+    )
+
+
+def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "http") -> Page:
+    """Return an answer as a page; bodies that are no text are known by their hash only."""
+    content_type = response.content_type
+    values: dict[str, object] = {
+        "url": without_user_info(url),
+        "final_url": canonical_url(response.url),
+        "status": response.status,
+        "content_type": content_type,
+        "text": response.text if _is_text(content_type) else "",
+        "content_hash": hashlib.sha256(response.body).hexdigest(),
+        "fetched_at": now,
+        "fetched_by": fetched_by,
+        "robots": response.headers.get("x-robots-tag", ""),
+    }
+    return unchecked(Page, values, _ALL_OF_PAGE)
+
+
+def _is_text(content_type: str) -> bool:
+    return not content_type or content_type.startswith("text/") or content_type.endswith(("xml", "json"))

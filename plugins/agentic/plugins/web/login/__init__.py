@@ -1,0 +1,1 @@
+"""Logins: forms, tokens, cookies, and the sessions they give."""

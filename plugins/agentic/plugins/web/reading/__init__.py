@@ -1,0 +1,1 @@
+"""Documents, fields and structured data of pages."""

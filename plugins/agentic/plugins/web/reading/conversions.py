@@ -1,0 +1,68 @@
+"""What the text of a field means."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from agentic.core.reading.addresses import absolute
+from agentic.core.reading.dates import parse_moment
+from agentic.core.types import JSONValue
+from agentic.plugins.web.reading.numbers import parse_number, parse_price
+
+FieldType = Literal[
+    "string", "integer", "number", "boolean", "url", "date", "datetime", "price", "html", "json"
+]
+
+
+def convert(value: JSONValue, kind: FieldType, base: str, date_format: str | None = None) -> JSONValue:
+    """Return what a value found on a page is as a value of a type, None if it is none.
+
+    Args:
+        value: A text, or what JSON-LD had there.
+        kind: What it is to be.
+        base: What an address is relative to.
+        date_format: How a date is written, as for ``strptime``; the usual ways when None.
+    """
+    if kind in ("string", "html"):
+        return _text(value)
+    if kind == "json":
+        return value
+    if kind == "boolean":
+        return value if isinstance(value, bool) else True
+    if kind in ("integer", "number") and isinstance(value, int | float) and not isinstance(value, bool):
+        return _whole(value) if kind == "integer" else value
+    text = _text(value)
+    return None if text is None else _read(text, kind, base, date_format)
+
+
+def _read(text: str, kind: FieldType, base: str, date_format: str | None) -> JSONValue:
+    match kind:
+        case "url":
+            return absolute(base, text)
+        case "date" | "datetime":
+            return _moment(text, kind, date_format)
+        case "price":
+            return parse_price(text)
+        case _:
+            return parse_number(text, whole=kind == "integer")
+
+
+def _text(value: JSONValue) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, str | int | float) else None
+
+
+def _whole(value: float) -> int | None:
+    return int(value) if value == int(value) else None
+
+
+def _moment(text: str, kind: FieldType, date_format: str | None) -> str | None:
+    found = parse_moment(text, date_format)
+    if found is None:
+        return None
+    if kind == "date":
+        return (found.date() if isinstance(found, datetime) else found).isoformat()
+    moment = found if isinstance(found, datetime) else datetime(found.year, found.month, found.day)  # noqa: DTZ001 - the page names no zone
+    return moment.isoformat()
