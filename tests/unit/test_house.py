@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from collections import Counter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +34,23 @@ def test_folder_holds_the_package_of_its_name_and_nothing_else(room: str) -> Non
 @pytest.mark.parametrize("name", ["pyproject.toml", "celeryconfig.py", "README.md", "tests"])
 def test_top_level_is_what_the_user_asked_for(name: str) -> None:
     assert (ROOT / name).exists()
+
+
+def test_no_folder_holds_more_than_18_modules() -> None:
+    held = Counter(
+        path.parent.relative_to(ROOT)
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*.py")
+        if path.name != "__init__.py" and "versions" not in path.parts
+    )
+    assert {folder: count for folder, count in held.items() if count > 18} == {}
+
+
+def test_no_modules_import_each_other_in_a_circle_annotations_counted() -> None:
+    rooms = [f"agentic.{room}" for room in ROOMS]
+    graph = grimp.build_graph(*rooms, exclude_type_checking_imports=False, cache_dir=None)
+    imported = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    TopologicalSorter(imported).prepare()  # raises CycleError, which names the circle
 
 
 @pytest.mark.parametrize(

@@ -290,7 +290,6 @@ MOVED = {
     "agentic.executors.stalling": "agentic.executors.workers.stalling",
     "agentic.executors.stopping": "agentic.executors.workers.stopping",
     "agentic.executors.task_progress": "agentic.executors.workers.task_progress",
-    "agentic.executors.testing.cut_off": "agentic.executors.testing.endings",
     "agentic.executors.workflow": "agentic.executors.agents.workflow",
     "agentic.mappers.audit_models": "agentic.mappers.tables.audit",
     "agentic.mappers.away": "agentic.mappers.database.away",

@@ -5,15 +5,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from agentic.core.hooks.findings import Check
 
-if TYPE_CHECKING:  # the classes live in rooms above; only their names are needed here
+if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from agentic.executors import BaseAgentExecutor
-    from agentic.mappers import ResultMapper
+
+class AgentExecutor(Protocol):
+    """Runs an agent; subclass :class:`agentic.executors.BaseAgentExecutor`."""
+
+    # Agent and session are types of SQLAlchemy, which the core does not know.
+    def __init__(self, agent: Any, execution_id: str, db_session: Any = None) -> None: ...  # noqa: ANN401
+
+    def validate(self) -> None:
+        """Check the agent before all work."""
+
+    def create_initial_state(self) -> dict[str, object]:
+        """Return the input of ``execute_agent``."""
+        ...
+
+    async def execute_agent(self, state: dict[str, object]) -> dict[str, object]:
+        """Do the work and return its results."""
+        ...
+
+    def save_results(self, results: dict[str, object]) -> bool:
+        """Store the results."""
+        ...
+
+    async def cleanup(self) -> None:
+        """Release what ``execute_agent`` opened."""
+
+
+class AgentMapper(Protocol):
+    """Stores results; subclass :class:`agentic.mappers.ResultMapper`."""
+
+    def __init__(self, session: Any, execution_id: str, agent: Any) -> None: ...  # noqa: ANN401
+
+    def save_results(self, results: dict[str, object]) -> bool:
+        """Store the results as rows."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +64,8 @@ class Platform:
     """
 
     name: str
-    executor: type[BaseAgentExecutor]
-    mapper: type[ResultMapper]
+    executor: type[AgentExecutor]
+    mapper: type[AgentMapper]
     settings: type[BaseModel] | None = None
     migrations: str | None = None
     models: Sequence[type[object]] = ()

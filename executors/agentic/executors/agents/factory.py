@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import Platform, get_registry
@@ -30,7 +30,7 @@ class ExecutorFactory:
         Raises:
             UnknownPlatformError: No plugin provides the platform.
         """
-        return get_registry().platform(agent.agent_platform).executor(agent, execution_id, session)
+        return executor_class(agent.agent_platform)(agent, execution_id, session)
 
     @staticmethod
     def register_executor(
@@ -56,6 +56,16 @@ class ExecutorFactory:
 
             mapper = GeneralResultMapper
         get_registry().add_platform(Platform(name=name, executor=cls, mapper=mapper, settings=settings))
+
+
+def executor_class(platform: str) -> type[BaseAgentExecutor]:
+    """Return the class that runs agents of a platform.
+
+    Raises:
+        UnknownPlatformError: No plugin provides the platform.
+    """
+    # The core, which is below, knows only what it needs of it.
+    return cast("type[BaseAgentExecutor]", get_registry().platform(platform).executor)
 
 
 def route_of(agent: AgentModel) -> str:

@@ -5,30 +5,25 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import os
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import func, select
 
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
-from agentic.executors.agents.factory import ExecutorFactory
+from agentic.executors.agents.factory import ExecutorFactory, executor_class
 from agentic.executors.agents.redaction import Redactor
-from agentic.executors.testing import endings
+from agentic.executors.testing import cut_off
 from agentic.executors.testing.running import Queued, Ran, RunAgent
 from agentic.executors.testing.watching import Watch
 from agentic.mappers import AgentResultModel, Database, ExecutionStatus, clean
 from agentic.mappers.tables.core import AgentModel
-
-if TYPE_CHECKING:
-    from agentic.executors.base import BaseAgentExecutor
 
 Config = Mapping[str, JSONValue]
 End = Callable[[RunAgent, Watch, Queued], Ran]
@@ -46,7 +41,7 @@ class EndingsContract:
     @pytest.fixture
     def watch(self, monkeypatch: pytest.MonkeyPatch) -> Watch:
         """Watch the runs of the platform's agents."""
-        return Watch(get_registry().platform(self.platform).executor, monkeypatch)
+        return Watch(executor_class(self.platform), monkeypatch)
 
     def test_nothing_is_begun_for_an_agent_that_is_not_configured_rightly(
         self, config: Config, run_agent: RunAgent, watch: Watch
@@ -104,12 +99,12 @@ class EndingsContract:
     ) -> None:
         """It is killed before it saves, or after that but before the commit."""
         queued = run_agent.queue(self.platform, config)
-        command = [sys.executable, "-m", endings.__name__, agentic_database.url]
+        command = [sys.executable, "-m", cut_off.__name__, agentic_database.url]
         words = [*command, queued.execution_id, queued.agent_id, moment]
         gone = subprocess.run(words, capture_output=True, text=True, check=False)
-        assert gone.returncode == endings.CODE, gone.stderr
+        assert gone.returncode == cut_off.CODE, gone.stderr
         assert self._left(run_agent.look(queued)) == (0, 0)
-        time.sleep(endings.LEASE_S)  # it keeps its claims until then
+        time.sleep(cut_off.LEASE_S)  # it keeps its claims until then
 
         ran = run_agent.run(queued)
 
@@ -138,42 +133,3 @@ async def _cancelled(run_agent: RunAgent, watch: Watch, queued: Queued) -> None:
     run = asyncio.ensure_future(run_agent.arun(queued))
     watch.on_worked = run.cancel
     await run
-
-
-LEASE_S = 1.0
-"""How long a dead worker keeps its claims."""
-
-CODE = 9
-
-
-def main(url: str, execution_id: str, agent_id: str, moment: str) -> None:
-    """Run the execution; the process ends silently with the exit code ``CODE``.
-
-    Args:
-        url: URL of the database.
-        execution_id: The execution.
-        agent_id: Its agent.
-        moment: ``before`` it saves its results, or ``after`` that, before the transaction is committed.
-    """
-    from agentic.core.hooks import get_registry
-    from agentic.executors.agents.host import Host
-    from agentic.executors.agents.runner import find_both, run_execution
-    from agentic.mappers import Database
-
-    database = Database(url)
-    _, agent = find_both(database, execution_id, agent_id)
-    executor = get_registry().platform(agent.agent_platform).executor
-    save = executor.save_results
-
-    def save_and_be_gone(self: BaseAgentExecutor, results: dict[str, object]) -> bool:
-        if moment == "after":
-            save(self, results)
-        os._exit(CODE)  # as if killed here
-
-    executor.save_results = save_and_be_gone  # type: ignore[method-assign]  # in its own process
-    host = Host(database=database, bus=None, worker="cut off", lease_s=LEASE_S)
-    asyncio.run(run_execution(execution_id, agent_id, host=host))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

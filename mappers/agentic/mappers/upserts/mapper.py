@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from sqlalchemy import inspect, select
@@ -150,7 +150,8 @@ def get_result_mapper(platform: str, session: Session, execution_id: str, agent:
     Raises:
         UnknownPlatformError: No installed plugin provides that platform.
     """
-    return get_registry().platform(platform).mapper(session, execution_id, agent)
+    mapper = cast(type[ResultMapper], get_registry().platform(platform).mapper)
+    return mapper(session, execution_id, agent)
 
 
 MAX_LISTED = 20

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, Self, cast
+from typing import Literal, Protocol, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Json, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from agentic.core.pipeline.errors import PipelineInputError
 from agentic.core.pipeline.expressions.suggestions import unknown_word
 from agentic.core.types import JSONValue
-
-if TYPE_CHECKING:
-    from agentic.core.pipeline.spec.spec import PipelineSpec
 
 InputType = Literal["string", "integer", "number", "boolean", "list", "object"]
 
@@ -66,7 +63,19 @@ class InputSpec(BaseModel):
         return cast(JSONValue, _ADAPTERS[self.type].validate_python(value))
 
 
-def read_inputs(spec: PipelineSpec, given: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
+class Declaring(Protocol):
+    """A pipeline, for its declared inputs: a :class:`~agentic.core.pipeline.PipelineSpec`."""
+
+    @property
+    def name(self) -> str:
+        """Its name, for errors."""
+
+    @property
+    def inputs(self) -> Mapping[str, InputSpec]:
+        """Name -> input."""
+
+
+def read_inputs(spec: Declaring, given: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
     """Return every declared input: as given, or its default.
 
     Raises:
