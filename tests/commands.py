@@ -25,11 +25,14 @@ from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any
+from unittest.mock import patch
 
 import typer
+import typer.main
 from typer.testing import CliRunner, Result
 
 from agentic.core.cli.main import main, only
+from agentic.executors.plugin import agentic_commands
 
 PACKAGES = ("agentic.core.cli", "agentic.executors.commands", "agentic.mappers")
 MODULES = ("agentic.executors.agents.runner", "alembic.command", "celery", "sqlalchemy.orm")
@@ -73,9 +76,37 @@ def _nothing() -> None:
     """Stand for the options that come before a command."""
 
 
+@cache
+def agentic_app() -> typer.Typer:
+    """Return a command line with the commands for projects, agents, runs and workers."""
+    app = bare_app()
+    agentic_commands(app)
+    return app
+
+
 def invoke(app: typer.Typer, arguments: Sequence[str], typed: str | None = None) -> Result:
     """Run a command of ``app`` in this process; return how it ended and what it wrote."""
-    return CliRunner().invoke(only(app, arguments), arguments, input=typed)
+    with patch("typer.testing._get_command", _click_command):
+        return CliRunner().invoke(only(app, arguments), arguments, input=typed)
+
+
+_click_commands: dict[object, object] = {}
+
+
+def _click_command(app: typer.Typer) -> object:
+    """Return what a command line becomes, made once: to make it takes longer than to run most commands."""
+    functions = _functions_of(app)
+    if functions not in _click_commands:
+        _click_commands[functions] = typer.main.get_command(app)
+    return _click_commands[functions]
+
+
+def _functions_of(app: typer.Typer) -> tuple[object, ...]:
+    """Return what makes two command lines the same."""
+    commands = dict.fromkeys((one.name, one.callback) for one in app.registered_commands)
+    groups = [(one.name, _functions_of(one.typer_instance)) for one in app.registered_groups]  # type: ignore[arg-type]
+    callback = app.registered_callback and app.registered_callback.callback
+    return callback, *commands, *groups
 
 
 @contextmanager

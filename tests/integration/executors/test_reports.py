@@ -17,14 +17,13 @@ from typing import Any
 import pytest
 import typer
 from structlog.testing import capture_logs
-from tests.commands import invoke
+from tests.commands import agentic_app, invoke
 from typer.testing import Result
 
 from agentic.core.errors import AgenticError
 from agentic.executors.commands.shared.options import OptionError
 from agentic.executors.errors import ExecutionFailedError
 from agentic.executors.exports.errors import ExportError, UnknownTableError
-from agentic.executors.plugin import agentic_commands
 from agentic.executors.reports.changes import NoEarlierCrawlError
 from agentic.fakes.control import Fault
 from agentic.fakes.server import FakeServer
@@ -100,9 +99,7 @@ def shell(
     (tmp_path / "home").mkdir()
     shutil.copy(empty_database, tmp_path / "home" / "agentic.db")
     (tmp_path / "shop.yaml").write_text(SHOP.format(url=fakes.shop_url))
-    app = typer.Typer()
-    agentic_commands(app)
-    yield Shell(folder=tmp_path, app=app, shop="shop.yaml")
+    yield Shell(folder=tmp_path, app=agentic_app(), shop="shop.yaml")
     fakes.control.reset()
 
 

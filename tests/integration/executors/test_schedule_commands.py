@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from sqlalchemy import update
-from tests.commands import invoke
+from tests.commands import agentic_app, invoke
 
 from agentic.core.errors import AgenticError
 from agentic.executors.commands.shared.options import OptionError
-from agentic.executors.plugin import agentic_commands
 from agentic.executors.schedules.cron import ScheduleTimesError
 from agentic.mappers import (
     Database,
@@ -39,11 +37,9 @@ class Shell:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._app = typer.Typer()
-        agentic_commands(self._app)
 
     def __call__(self, *arguments: str) -> str:
-        result = invoke(self._app, ["schedules", *arguments])
+        result = invoke(agentic_app(), ["schedules", *arguments])
         if result.exception is not None:
             raise result.exception
         return result.stdout
@@ -53,7 +49,7 @@ class Shell:
         return found
 
     def fails(self, *arguments: str) -> AgenticError:
-        error = invoke(self._app, ["schedules", *arguments]).exception
+        error = invoke(agentic_app(), ["schedules", *arguments]).exception
         assert isinstance(error, AgenticError)
         return error
 

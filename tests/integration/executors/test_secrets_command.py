@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from sqlalchemy import select, update
-from tests.commands import invoke
+from tests.commands import agentic_app, invoke
 from typer.testing import CliRunner, Result
 
 from agentic.core.actors import UnknownSecretError
@@ -44,8 +43,6 @@ class Shell:
     def __init__(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
         self.database = database
         self._monkeypatch = monkeypatch
-        self._app = typer.Typer()
-        self._app.add_typer(secrets, name="secrets")
         self.use_keys(OLD)
 
     def use_keys(self, *keys: str) -> None:
@@ -73,7 +70,7 @@ class Shell:
         return (await store.secret(name)).get_secret_value()
 
     def _invoke(self, arguments: tuple[str, ...], stdin: str) -> Result:
-        return invoke(self._app, ["secrets", *arguments], stdin)
+        return invoke(agentic_app(), ["secrets", *arguments], stdin)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import typer
-import typer.main
 from structlog.testing import capture_logs
 from tests.commands import invoke
 from tests.integration.executors.access.worlds import KEY, World, make_world
@@ -82,8 +81,6 @@ def new_shell(
     monkeypatch.setenv("AGENTIC_SECRET_KEYS", KEY)
     monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
-    # The runner makes all commands anew for each call, which takes three times as long as the call.
-    monkeypatch.setattr("typer.testing._get_command", whole_command)
     app, made = whole_app(), list[Database]()
 
     def new() -> Shell:
@@ -113,9 +110,3 @@ def copied(source: Path, target: Path) -> None:
 def whole_app() -> typer.Typer:
     """Return the command line."""
     return build_app()
-
-
-@cache
-def whole_command(app: typer.Typer) -> object:
-    """Return the commands of a command line, made once."""
-    return typer.main.get_command(app)

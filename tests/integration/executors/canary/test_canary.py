@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 from tests.commands import invoke
-from tests.integration.executors.access.conftest import whole_app, whole_command
+from tests.integration.executors.access.conftest import whole_app
 from tests.integration.executors.canary.agents import Canaries
 from tests.integration.executors.canary.finding import Find, find_in, find_in_files, forms_of
 from tests.integration.executors.canary.scene import Scene, facts, played
@@ -231,7 +231,6 @@ def here(scene: Scene, monkeypatch: pytest.MonkeyPatch, *words: str, **env: str)
             monkeypatch.delenv(name)
     for name, value in {**scene.env, **env, "AGENTIC_LOG_LEVEL": "warning"}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("typer.testing._get_command", whole_command)
     result = invoke(whole_app(), words)
     return f"{result.output}\n{result.exception or ''}"
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import typer
 from structlog.testing import capture_logs
-from tests.commands import bare_app, invoke
+from tests.commands import agentic_app, invoke
 from tests.integration.executors.durable.steered import Floor
 from typer.testing import Result
 
@@ -23,7 +23,6 @@ from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.errors import AgenticError
 from agentic.core.ledger import ActivationRow, RunRow
 from agentic.core.services import Supervisor, nats_service
-from agentic.executors.plugin import agentic_commands
 from agentic.mappers import Database, add_project, find_project
 from agentic.mappers.ledger.ledger import SqlLedger
 
@@ -82,10 +81,8 @@ def office(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch
     database = Database(f"sqlite:///{path}")
     with database.reading() as session:
         project = find_project(session, "default")
-    app = bare_app()
-    agentic_commands(app)
     store = SqlLedger(database, project_id=project.id)
-    yield Office(database=database, floor=Floor(store), app=app)
+    yield Office(database=database, floor=Floor(store), app=agentic_app())
     store.close()
     database.dispose()
 
