@@ -13,17 +13,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
-# Tests of workers look at clocks, at short leases and deadlines: beside those that compute they would come late.
-# Not so those of commands, reports and browsers.
-WORKERS := tests/integration/executors
-UNTIMED := $(addprefix $(WORKERS)/,__pycache__ access browser reports test_agents_doctor.py test_bulk_commands.py \
-	test_commands.py test_completion.py test_doctor.py test_json_output.py test_letters.py test_metrics_command.py \
-	test_platform_commands.py test_project_commands.py test_reports.py test_schedule_commands.py \
-	test_secrets_command.py)
-TIMED := tests/faults/executors \
-	$(filter-out $(UNTIMED),$(patsubst %/,%,$(wildcard $(WORKERS)/*/ $(WORKERS)/test_*.py)))
-# Files in the order of their names: the few that take long come before the many that do not.
-SHARED := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Three processes for two cores: many tests wait for workers, leases and servers. Files that cost the most come first.
+SHARED := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # Hundreds of Python processes are started here; without compiled files each takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
@@ -39,13 +30,7 @@ demo: $(VENV)/.local
 	$(BIN)/agentic demo $(ARGS)
 
 test: $(VENV)/.dev
-ifeq ($(ARGS),)
-	$(BIN)/pytest $(SHARED) --ignore tests/faults/executors --ignore $(WORKERS)
-	$(BIN)/pytest $(SHARED) $(filter-out %/__pycache__,$(UNTIMED))
-	$(BIN)/pytest $(SHARED) $(TIMED)
-else
-	$(BIN)/pytest $(ARGS)
-endif
+	$(BIN)/pytest $(or $(ARGS),$(SHARED))
 
 # Side by side with `make --jobs 2 check`.
 check: format-check lint contracts mypy pyright

@@ -7,6 +7,8 @@ from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser
 
+pytest_plugins = ["tests.costs"]
+
 _PRINTED = "__printed__"
 _evaluate = PythonEvaluator()
 
