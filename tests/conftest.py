@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,14 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.collect()
         gc.freeze()
+
+
+def pytest_collection_finish() -> None:
+    """Compile statements once for all databases, if there is a test that loads what compiles them."""
+    if "sqlalchemy" in sys.modules:
+        from tests.statements import compile_once
+
+        compile_once()
 
 
 @pytest.fixture(autouse=True)

@@ -85,7 +85,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hand what was spent to the process that reports."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["costs"] = {**session.config.stash[_SPENT]}
+        spent = session.config.stash[_SPENT]
+        output["costs"] = dict(spent)
 
 
 @pytest.hookimpl(optionalhook=True)
