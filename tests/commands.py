@@ -20,8 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any
@@ -50,19 +50,109 @@ def run_command(
     Raises:
         subprocess.TimeoutExpired: It has not ended in time, and was killed.
     """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = start_command(arguments, env, folder, out, err).wait(timeout_s)
+        return subprocess.CompletedProcess(["agentic", *arguments], code, _text_of(out), _text_of(err))
+
+
+def start_command(
+    arguments: Sequence[str],
+    env: Mapping[str, str],
+    folder: Path,
+    out: IO[bytes] | None = None,
+    err: IO[bytes] | None = None,
+    *,
+    is_apart: bool = False,
+) -> Command:
+    """Start ``agentic`` with arguments.
+
+    Args:
+        arguments: The command and its options.
+        env: Its whole environment.
+        folder: Where it works.
+        out: Gets what it writes to standard output; nothing, if omitted.
+        err: The same for errors.
+        is_apart: Whether it has a session, and a group of processes, of its own.
+    """
     words = ["agentic", *arguments]
-    order = {"argv": words, "env": dict(env), "folder": str(folder.resolve()), "umask": _umask()}
-    with (
-        tempfile.TemporaryFile() as out,
-        tempfile.TemporaryFile() as err,
-        open(os.devnull, "rb") as nothing,  # noqa: PTH123 - a descriptor is wanted
-        _pipe() as (ending, end),
-    ):
-        fds = [file.fileno() for file in (nothing, out, err, end)]
+    order = {
+        "argv": words,
+        "env": dict(env),
+        "folder": str(folder.resolve()),
+        "umask": _umask(),
+        "is_apart": is_apart,
+    }
+    ours, its = os.pipe()
+    with open(os.devnull, "r+b") as nothing, os.fdopen(its, "wb") as end:  # noqa: PTH123 - a descriptor is wanted
+        fds = [file.fileno() for file in (nothing, out or nothing, err or nothing, end)]
         socket.send_fds(_parent()[0], [json.dumps(order).encode()], fds)
-        end.close()
-        code = _code_of(ending, words, timeout_s)
-        return subprocess.CompletedProcess(words, code, _text_of(out), _text_of(err))
+    return Command(words, os.fdopen(ours, "rb", buffering=0))
+
+
+_spent_s: list[float] = []
+
+
+def spent_s() -> float:
+    """Return the CPU seconds of commands that have ended, which are no children of this process."""
+    return sum(_spent_s)
+
+
+class Command(subprocess.Popen[bytes]):
+    """A command under way: like a process that this one has started, which it is not.
+
+    Args:
+        words: The command line.
+        ending: Tells its process id, and later its exit code and the CPU seconds that it has taken.
+    """
+
+    _child_created = False  # by this process, whose child it would have to be to be waited for
+
+    def __init__(self, words: Sequence[str], ending: IO[bytes]) -> None:
+        self.args = words
+        self.returncode = None
+        self.stdin = self.stdout = self.stderr = None
+        self._ending = ending
+        self._told = b""
+        self._read(1, None)
+        self.pid = int(self._told.split()[0])
+
+    def poll(self) -> int | None:
+        """Return the exit code, if it has ended."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._wait_for(0)
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code when it has ended.
+
+        Raises:
+            subprocess.TimeoutExpired: It has not ended in time, and was killed.
+        """
+        try:
+            return self._wait_for(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def _wait_for(self, timeout: float | None) -> int:
+        if self.returncode is None:
+            self._read(2, timeout)
+            _, code, cpu_s = self._told.split()
+            self.returncode = int(code)
+            self._ending.close()
+            _spent_s.append(float(cpu_s))
+        return self.returncode
+
+    def _read(self, lines: int, timeout: float | None) -> None:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._ending, selectors.EVENT_READ)
+            while self._told.count(b"\n") < lines:
+                if not selector.select(deadline and max(0, deadline - time.monotonic())):
+                    raise subprocess.TimeoutExpired(self.args, timeout or 0)
+                got = self._ending.read(64)
+                assert got, "the process that commands are forked from has ended"
+                self._told += got
 
 
 def bare_app() -> typer.Typer:
@@ -109,33 +199,10 @@ def _functions_of(app: typer.Typer) -> tuple[object, ...]:
     return callback, *commands, *groups
 
 
-@contextmanager
-def _pipe() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    ending, end = os.pipe()
-    with os.fdopen(ending, "rb", buffering=0) as told, os.fdopen(end, "wb", buffering=0) as teller:
-        yield told, teller
-
-
 def _umask() -> int:
     now = os.umask(0o077)
     os.umask(now)
     return now
-
-
-def _code_of(ending: IO[bytes], words: Sequence[str], timeout_s: float) -> int:
-    """Return the exit code that a command ends with: its process id is told first, then the code."""
-    said = b""
-    deadline = time.monotonic() + timeout_s
-    with selectors.DefaultSelector() as selector:
-        selector.register(ending, selectors.EVENT_READ)
-        while said.count(b"\n") < 2:
-            if not selector.select(max(0, deadline - time.monotonic())):
-                os.kill(int(said.split()[0]), signal.SIGKILL)
-                raise subprocess.TimeoutExpired(words, timeout_s)
-            got = ending.read(64)
-            assert got, "the process that commands are forked from has ended"
-            said += got
-    return int(said.split()[1])
 
 
 def _text_of(file: IO[bytes]) -> str:
@@ -145,13 +212,16 @@ def _text_of(file: IO[bytes]) -> str:
 
 @cache
 def _parent() -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    """Begin the process that commands are forked from: one for each process of tests, with which it ends."""
+    """Begin the process that commands are forked from: one for each process of tests, with which it ends.
+
+    All of them have its words, and by ``worker`` tests find the processes of a worker.
+    """
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_ORDER_BYTES)
     with its:
         fd = its.fileno()
         return ours, subprocess.Popen(
-            [sys.executable, "-m", "tests.commands", str(fd)], pass_fds=[fd], cwd=ROOT
+            [sys.executable, "-m", "tests.commands", str(fd), "worker"], pass_fds=[fd], cwd=ROOT
         )
 
 
@@ -180,23 +250,24 @@ def _fork_for(orders: socket.socket) -> None:
             orders.close()
             _fork_and_tell(end)
             _become(json.loads(order), streams)
+            os.write(end, f"{os.getpid()}\n".encode())
+            os.close(end)
             return
         for fd in fds:
             os.close(fd)
 
 
 def _fork_and_tell(end: int) -> None:
-    """Return in a child; the process itself tells the child's id and exit code, and ends."""
+    """Return in a child, which tells its id; the process itself tells how the child ended, and ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     child = os.fork()
     if child == 0:
-        os.close(end)
         return
     for fd in (0, 1, 2):
         os.close(fd)
-    os.write(end, f"{child}\n".encode())
-    _, status = os.waitpid(child, 0)
-    os.write(end, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    _, status, usage = os.wait4(child, 0)
+    code, cpu_s = os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
+    os.write(end, f"{code} {cpu_s}\n".encode())
     os._exit(0)
 
 
@@ -211,6 +282,8 @@ def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     sys.stdin = _stream(0, "r")
     sys.stdout = _stream(1, "w")
     sys.stderr = _stream(2, "w", errors="backslashreplace", buffering=1)
+    if order["is_apart"]:
+        os.setsid()
     os.chdir(order["folder"])
     os.umask(order["umask"])
     os.environ.clear()

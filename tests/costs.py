@@ -10,6 +10,7 @@ Where several processes share the tests, the files that cost most come first: no
 from __future__ import annotations
 
 import resource
+import sys
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
@@ -115,4 +116,6 @@ def _file_of(item: pytest.Item) -> str:
 
 def _cpu_s() -> float:
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    commands = sys.modules.get("tests.commands")
+    forked_s = commands.spent_s() if commands else 0.0
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime + float(forked_s)

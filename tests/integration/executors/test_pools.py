@@ -314,7 +314,7 @@ def test_killing_a_worker_takes_all_it_has_started_along(prefork: Lab) -> None:
 
 def test_twenty_runs_share_one_loop_and_one_connection_in_a_pool_of_threads_and_end_with_it(lab: Lab) -> None:
     lab.configure(worker_soft_shutdown_timeout=600)
-    worker = lab.place.start("agentic.core.cli", "worker", "--pool", "threads", "--concurrency", "20")
+    worker = lab.place.start_command("worker", "--pool", "threads", "--concurrency", "20")
     executions = [lab.submit(meet=20, gate="locked") for _ in range(20)]
     places = [lab.at_work(execution) for execution in executions]
 
@@ -333,7 +333,7 @@ def test_a_stopped_worker_ends_its_run_closes_all_and_gives_the_message_back(
     lab: Lab, pool: str, number: int
 ) -> None:
     lab.configure(worker_soft_shutdown_timeout=0.1)
-    worker = lab.place.start("agentic.core.cli", "worker", "--pool", pool, "--concurrency", "1")
+    worker = lab.place.start_command("worker", "--pool", pool, "--concurrency", "1")
     execution = lab.submit(gate="locked")
     lab.at_work(execution)
     processes = family(worker)
