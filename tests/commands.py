@@ -13,6 +13,7 @@ import importlib.metadata
 import json
 import os
 import pkgutil
+import runpy
 import selectors
 import signal
 import socket
@@ -31,6 +32,7 @@ import typer
 import typer.main
 from typer.testing import CliRunner, Result
 
+import __main__
 from agentic.core.cli.main import main, only
 from agentic.executors.plugin import agentic_commands
 
@@ -50,9 +52,9 @@ def run_command(
     Raises:
         subprocess.TimeoutExpired: It has not ended in time, and was killed.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = start_command(arguments, env, folder, out, err).wait(timeout_s)
-        return subprocess.CompletedProcess(["agentic", *arguments], code, _text_of(out), _text_of(err))
+    command = start_command(arguments, env, folder)
+    out, err = command.communicate(timeout=timeout_s)
+    return subprocess.CompletedProcess(["agentic", *arguments], command.returncode, out, err)
 
 
 def start_command(
@@ -60,9 +62,9 @@ def start_command(
     env: Mapping[str, str],
     folder: Path,
     out: IO[bytes] | None = None,
-    err: IO[bytes] | None = None,
     *,
     is_apart: bool = False,
+    module: str = "",
 ) -> Command:
     """Start ``agentic`` with arguments.
 
@@ -70,23 +72,25 @@ def start_command(
         arguments: The command and its options.
         env: Its whole environment.
         folder: Where it works.
-        out: Gets what it writes to standard output; nothing, if omitted.
-        err: The same for errors.
+        out: Gets all that it writes; kept for :meth:`Command.communicate`, if omitted.
         is_apart: Whether it has a session, and a group of processes, of its own.
+        module: Runs in place of ``agentic``, as ``python -m`` would run it.
     """
-    words = ["agentic", *arguments]
+    words = [module or "agentic", *arguments]
     order = {
         "argv": words,
         "env": dict(env),
         "folder": str(folder.resolve()),
         "umask": _umask(),
         "is_apart": is_apart,
+        "module": module,
     }
     ours, its = os.pipe()
-    with open(os.devnull, "r+b") as nothing, os.fdopen(its, "wb") as end:  # noqa: PTH123 - a descriptor is wanted
-        fds = [file.fileno() for file in (nothing, out or nothing, err or nothing, end)]
+    kept = [out, out] if out else [tempfile.TemporaryFile(), tempfile.TemporaryFile()]  # noqa: SIM115 - closed later
+    with open(os.devnull, "rb") as nothing, os.fdopen(its, "wb") as end:  # noqa: PTH123 - a descriptor is wanted
+        fds = [file.fileno() for file in (nothing, *kept, end)]
         socket.send_fds(_parent()[0], [json.dumps(order).encode()], fds)
-    return Command(words, os.fdopen(ours, "rb", buffering=0))
+    return Command(words, os.fdopen(ours, "rb", buffering=0), [] if out else kept)
 
 
 _spent_s: list[float] = []
@@ -97,21 +101,24 @@ def spent_s() -> float:
     return sum(_spent_s)
 
 
-class Command(subprocess.Popen[bytes]):
+class Command(subprocess.Popen[Any]):
     """A command under way: like a process that this one has started, which it is not.
 
     Args:
         words: The command line.
         ending: Tells its process id, and later its exit code and the CPU seconds that it has taken.
+        kept: Files with what it wrote to standard output and as errors.
     """
 
     _child_created = False  # by this process, whose child it would have to be to be waited for
 
-    def __init__(self, words: Sequence[str], ending: IO[bytes]) -> None:
+    def __init__(self, words: Sequence[str], ending: IO[bytes], kept: Sequence[IO[bytes]]) -> None:
         self.args = words
         self.returncode = None
         self.stdin = self.stdout = self.stderr = None
         self._ending = ending
+        self._kept = kept
+        self._texts: Sequence[str] = []
         self._told = b""
         self._read(1, None)
         self.pid = int(self._told.split()[0])
@@ -134,12 +141,23 @@ class Command(subprocess.Popen[bytes]):
             self.kill()
             raise
 
+    def communicate(self, input: Any = None, timeout: float | None = None) -> tuple[Any, Any]:
+        """Wait for its end; return what it wrote, as text.
+
+        Raises:
+            subprocess.TimeoutExpired: It has not ended in time, and was killed.
+        """
+        assert input is None
+        self.wait(timeout)
+        return self._texts[0], self._texts[1]
+
     def _wait_for(self, timeout: float | None) -> int:
         if self.returncode is None:
             self._read(2, timeout)
             _, code, cpu_s = self._told.split()
             self.returncode = int(code)
             self._ending.close()
+            self._texts = [_text_of(file) for file in self._kept]
             _spent_s.append(float(cpu_s))
         return self.returncode
 
@@ -206,8 +224,9 @@ def _umask() -> int:
 
 
 def _text_of(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode()
+    with file:
+        file.seek(0)
+        return file.read().decode()
 
 
 @cache
@@ -239,20 +258,21 @@ def _load() -> None:
     gc.freeze()
 
 
-def _fork_for(orders: socket.socket) -> None:
-    """Fork a process for each order, for ever; return in such a process."""
+def _fork_for(orders: socket.socket) -> str:
+    """Fork a process for each order, for ever; return in such a process, with the module that it runs."""
     while True:
-        order, fds, _, _ = socket.recv_fds(orders, MAX_ORDER_BYTES, 4)
-        if not order:
+        received, fds, _, _ = socket.recv_fds(orders, MAX_ORDER_BYTES, 4)
+        if not received:
             os._exit(0)  # the process of the tests has ended
         *streams, end = fds
         if os.fork() == 0:
             orders.close()
             _fork_and_tell(end)
-            _become(json.loads(order), streams)
+            order = json.loads(received)
+            _become(order, streams)
             os.write(end, f"{os.getpid()}\n".encode())
             os.close(end)
-            return
+            return str(order["module"])
         for fd in fds:
             os.close(fd)
 
@@ -290,6 +310,7 @@ def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     os.environ.update(order["env"])
     time.tzset()
     sys.argv = order["argv"]
+    __main__.__package__ = ""  # that of a script, whose name is the first word
     python_path = os.environ.get("PYTHONPATH", "")
     sys.path[:] = [order["folder"], *filter(None, python_path.split(os.pathsep)), *SYSTEM_PATH]
     importlib.invalidate_caches()
@@ -301,5 +322,7 @@ if __name__ == "__main__":
     ]
     _load()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that tell how commands ended
-    _fork_for(socket.socket(fileno=int(sys.argv[1])))
-    main()
+    if chosen := _fork_for(socket.socket(fileno=int(sys.argv[1]))):
+        runpy.run_module(chosen, run_name="__main__", alter_sys=True)
+    else:
+        main()

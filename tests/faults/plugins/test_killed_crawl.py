@@ -6,15 +6,13 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.commands import run_command
+from tests.commands import run_command, start_command
 
 from agentic.fakes.control import Fault
 from agentic.fakes.server import FakeServer
@@ -26,7 +24,6 @@ PRODUCTS = 300
 PARALLEL = 8
 COMMIT_PAGES = 20
 LINKS = "select from_url, to_url, rel, text, is_followed from web_links"
-COMMAND = (sys.executable, "-m", "agentic.core.cli")
 
 SPEC = """
 name: shop
@@ -71,12 +68,7 @@ def query(home: Path, statement: str) -> list[tuple[object, ...]]:
 
 def kill_when_done(home: Path, spec: Path, pages: int) -> int:
     """Start a crawl, kill its process when ``pages`` pages are in the tables, and return how many were."""
-    crawl = subprocess.Popen(
-        [*COMMAND, "run", str(spec), "--resume"],
-        env=environment(home),
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
+    crawl = start_command(["run", str(spec), "--resume"], environment(home), Path())
     deadline = time.monotonic() + 60
     while len(query(home, "select 1 from web_pages")) < pages:
         assert crawl.poll() is None, "the crawl ended before it could be killed"
@@ -145,8 +137,7 @@ def test_an_interrupted_crawl_says_what_is_kept_and_how_to_continue(tmp_path: Pa
         text = SPEC.format(start=fakes.shop_url, parallel=PARALLEL, commit_pages=COMMIT_PAGES)
         spec.write_text(text, encoding="utf-8")
         home = tmp_path / "home"
-        command = [*COMMAND, "run", str(spec)]
-        with subprocess.Popen(command, env=environment(home), stderr=subprocess.PIPE, text=True) as crawl:
+        with start_command(["run", str(spec)], environment(home), Path()) as crawl:
             deadline = time.monotonic() + 60
             while len(query(home, "select 1 from web_pages")) < 60 and time.monotonic() < deadline:
                 time.sleep(0.01)
@@ -164,9 +155,7 @@ def test_an_interrupted_crawl_says_what_is_kept_and_how_to_continue(tmp_path: Pa
 def kill_when_asked(home: Path, spec: Path, fakes: FakeServer, path: str) -> None:
     """Go on with a crawl, and kill its process when it asks for a page."""
     asked = requests_for(fakes, path)
-    with subprocess.Popen(
-        [*COMMAND, "run", str(spec), "--resume", "--quiet"], env=environment(home)
-    ) as crawl:
+    with start_command(["run", str(spec), "--resume", "--quiet"], environment(home), Path()) as crawl:
         try:
             deadline = time.monotonic() + 60
             while requests_for(fakes, path) == asked:

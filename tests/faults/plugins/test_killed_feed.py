@@ -6,11 +6,11 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from tests.commands import start_command
 
 from agentic.fakes.control import Fault
 from agentic.fakes.feeds.entries import ENTRIES
@@ -18,18 +18,10 @@ from agentic.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration]
 
-COMMAND = (sys.executable, "-m", "agentic.core.cli")
-
 
 def agentic(home: Path, *arguments: str) -> subprocess.Popen[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AGENTIC_")}
-    return subprocess.Popen(
-        [*COMMAND, *arguments],
-        env={**kept, "AGENTIC_HOME": str(home)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return start_command(arguments, {**kept, "AGENTIC_HOME": str(home)}, Path())
 
 
 def done(home: Path, *arguments: str) -> str:

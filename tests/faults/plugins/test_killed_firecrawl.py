@@ -6,12 +6,12 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.commands import start_command
 
 from agentic.fakes.control import Fault
 from agentic.fakes.firecrawl.account import AccountOrder
@@ -22,7 +22,6 @@ pytest.importorskip("firecrawl")
 pytestmark = [pytest.mark.faults, pytest.mark.integration]
 
 PAGES = 6
-COMMAND = (sys.executable, "-m", "agentic.core.cli")
 BEGINS = "/firecrawl/v2/crawl"
 LOOKS = f"{BEGINS}/"
 SPEC = """
@@ -48,13 +47,7 @@ def requests(fakes: FakeServer, prefix: str) -> int:
 @contextmanager
 def started(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Start a command; if it still runs at the end of the block, it is killed."""
-    with subprocess.Popen(
-        [*COMMAND, *arguments],
-        env=environment(home),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with start_command(arguments, environment(home), Path()) as process:
         try:
             yield process
         finally:

@@ -146,7 +146,7 @@ class Place:
     def start_command(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start ``agentic`` with these arguments in the same way."""
         with self._next_log() as log:
-            process = start_command(arguments, self.env, self.path, log, log, is_apart=True)
+            process = start_command(arguments, self.env, self.path, log, is_apart=True)
         self.workers.append(process)
         return process
 

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 from tests.integration.executors.shells import Shell
 
 from agentic.mappers import create_execution, find_agent, find_project
@@ -34,6 +35,18 @@ printf '%s\\n' "${COMPREPLY[@]}"
 def completion() -> str:
     """Return what a shell reads once, when it starts."""
     return bash("_AGENTIC_COMPLETE=source_bash agentic")
+
+
+def offered(*words: str) -> list[str]:
+    """Return what the command offers a bash for the last word; that and nothing else is printed."""
+    asked = {
+        "COMP_WORDS": " ".join(["agentic", *words]),
+        "COMP_CWORD": str(len(words)),
+        "_AGENTIC_COMPLETE": "complete_bash",
+    }
+    done = run_command([], {**os.environ, **asked}, Path())
+    assert done.stderr == ""
+    return done.stdout.split()
 
 
 def complete(*words: str) -> list[str]:
@@ -90,7 +103,13 @@ def known(shell: Shell) -> Shell:
     ],
 )
 def test_values_are_completed_from_the_database(words: tuple[str, ...], found: list[str]) -> None:
-    assert complete(*words) == found
+    assert offered(*words) == found
+
+
+@pytest.mark.usefixtures("known")
+def test_a_shell_is_offered_values_and_options() -> None:
+    assert complete("agents", "show", "t") == ["top"]
+    assert complete("agents", "remove", "--dry") == ["--dry-run"]
 
 
 def test_ids_of_executions_are_completed(known: Shell) -> None:

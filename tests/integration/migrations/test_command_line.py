@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.commands import start_command
 from tests.databases import core_revisions, only_sqlite
 
 pytestmark = pytest.mark.integration
@@ -26,13 +26,7 @@ def agentic(tmp_path: Path, backend: str, empty_url: str) -> Agentic:
         environment["AGENTIC_DATABASE_URL"] = empty_url
 
     def start(*arguments: str, **extra: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-c", "from agentic.core.cli.main import main; main()", *arguments],
-            env=environment | extra,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return start_command(arguments, environment | extra, Path())
 
     return start
 

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from tests.commands import start_command
 from tests.databases import MIGRATED, TEST
 from tests.postgres import PostgresServer
 
 from agentic.core.hooks import get_registry
+from agentic.executors.testing import endings
 from agentic.migrations.runner import upgrade
 
 WHOLE = "whole"
+
+
+@pytest.fixture(autouse=True)
+def forked_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the runs that the contract of platforms kills; for ``tests/e2e`` it starts them itself."""
+
+    def run(words: Sequence[str], **_how: object) -> subprocess.CompletedProcess[str]:
+        _, _, module, *arguments = words
+        command = start_command(arguments, os.environ, Path(), module=module)
+        out, err = command.communicate()
+        return subprocess.CompletedProcess(words, command.returncode, out, err)
+
+    monkeypatch.setattr(endings, "subprocess", SimpleNamespace(run=run))
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 import typer
 from structlog.testing import capture_logs
-from tests.commands import agentic_app, invoke
+from tests.commands import agentic_app, invoke, start_command
 from tests.integration.executors.durable.steered import Floor
 from typer.testing import Result
 
@@ -123,9 +122,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     started: list[subprocess.Popen[bytes]] = []
 
     def start() -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "agentic.core.cli", "reconcile", "--every", "0.5"]
         environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
-        started.append(subprocess.Popen(command, cwd=tmp_path, env=environment))
+        started.append(start_command(["reconcile", "--every", "0.5"], environment, tmp_path))
         return started[-1]
 
     yield start
