@@ -40,6 +40,7 @@ PACKAGES = ("agentic.core.cli", "agentic.executors.commands", "agentic.mappers")
 MODULES = ("agentic.executors.agents.runner", "alembic.command", "celery", "sqlalchemy.orm")
 """What most commands load: nothing of it reads the environment, nor begins a thread."""
 
+OURS = ("agentic-pipelines", "agentic-fakes")
 MAX_ORDER_BYTES = 2**17
 ROOT = Path(__file__).parents[1]
 
@@ -246,7 +247,7 @@ def _parent() -> tuple[socket.socket, subprocess.Popen[bytes]]:
 
 def _load() -> None:
     for entry_point in importlib.metadata.entry_points(group="agentic"):
-        if entry_point.dist and entry_point.dist.name == "agentic-pipelines":
+        if entry_point.dist and entry_point.dist.name in OURS:
             entry_point.load()
     for package in PACKAGES:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
