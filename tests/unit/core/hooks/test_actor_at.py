@@ -98,8 +98,8 @@ def test_a_pipeline_loads_no_actor_it_does_not_call() -> None:
         "spec = parse_spec('steps: [{type: crawl, start: http://a/}]', actors); "
         "compile_pipeline(spec, actors, PipelineServices(frontier=None, context=None)).signature; "
         "wanted = ('fetch', 'extract_list', 'sitemap', 'diff', 'article', 'search', 'webhook'); "
-        "print([name for name in wanted if f'agentic.plugins.web.{name}' in sys.modules], "
-        "any('firecrawl.scrape' in name for name in sys.modules))"
+        "print([name for name in wanted if f'agentic.plugins.web.actors.{name}' in sys.modules], "
+        "any('firecrawl.actors.scrape' in name for name in sys.modules))"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "['fetch', 'extract_list'] False"
