@@ -36,7 +36,7 @@ from agentic.executors.metrics.runs import runs as metrics_of_runs
 from agentic.executors.metrics.sql import Scope
 from agentic.mappers import Database, ExecutionStatus, find_project, list_agents, waiting_executions
 from agentic.mappers.audit import DecisionFilter
-from agentic.mappers.catalog.dead_letters import list_letters
+from agentic.mappers.catalog.dead_letters import list_dead_letters
 from agentic.mappers.catalog.execution_choice import ExecutionFilter, choose_executions
 from agentic.mappers.database.engine import sqlite_path
 from agentic.mappers.errors import DataError
@@ -139,7 +139,7 @@ ASKED: Mapping[str, Asked] = {
     ),
     "executions list --platform": lambda s, p: choose_executions(s, p, ExecutionFilter(platform="bench"), 20),
     "requests list": lambda s, p: list(islice(open_requests(s, project_id=p), 50)),
-    "letters list": lambda s, p: list_letters(s, p, 50),
+    "letters list": lambda s, p: list_dead_letters(s, p, 50),
     "audit": decisions(),
     "audit --kind run.failed": decisions(kinds=[DecisionKind.RUN_FAILED]),
     "audit --kind run.cancelled: none is": decisions(kinds=[DecisionKind.RUN_CANCELLED]),

@@ -50,7 +50,7 @@ UNSCOPED = {
     "executors.checks.agents:agent_findings": OPERATOR,
     "executors.checks.database:_now": CLOCK,
     "executors.commands.servers.demo:_all_ended": "the demo has a database of its own",
-    "executors.commands.executions.dead_letter_retries:sort_letters": "the execution is one of the project",
+    "executors.commands.executions.dead_letter_retries:sort_dead_letters": "the execution is of the project",
     "executors.durable.publish.projecting:_names": EVERYBODYS,
     "executors.durable.publish.publishing:_projects": EVERYBODYS,
     "executors.durable.reconcile.sweeping:_projects": EVERYBODYS,

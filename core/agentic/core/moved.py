@@ -538,8 +538,12 @@ def renamed(package: str, name: str) -> object:
 
 def warn_of_old_name(old: str, new: str, stack_level: int) -> None:
     """Warn that an old name is used."""
-    text = f"{old} is now {new}; the old name works until the next release"
-    warnings.warn(text, DeprecationWarning, stack_level)
+    warnings.warn(old_name_text(old, new), DeprecationWarning, stack_level)
+
+
+def old_name_text(old: str, new: str) -> str:
+    """Return the warning about an old name."""
+    return f"{old} is now {new}; the old name works until the next release"
 
 
 def _warn(old: str, new: str, stack_level: int) -> None:

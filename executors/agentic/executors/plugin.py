@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 @hookimpl
 def agentic_commands(app: typer.Typer) -> None:
     """Add the commands for projects, agents, executions, runs, schedules and replays."""
+    from agentic.core.cli.old_commands import add_old_group
     from agentic.core.cli.replay.sources import add_source
     from agentic.executors.commands.agents.command import agents
     from agentic.executors.commands.audit import audit
     from agentic.executors.commands.executions.command import executions
-    from agentic.executors.commands.executions.dead_letters import letters
+    from agentic.executors.commands.executions.dead_letters import dead_letters
     from agentic.executors.commands.executions.report import add_reports
     from agentic.executors.commands.pipelines import pipelines
     from agentic.executors.commands.platforms import platforms
@@ -50,7 +51,8 @@ def agentic_commands(app: typer.Typer) -> None:
     app.command()(metrics)
     app.add_typer(projects, name="projects")
     app.add_typer(agents, name="agents")
-    app.add_typer(letters, name="letters")
+    app.add_typer(dead_letters, name="dead-letters")
+    add_old_group(app, dead_letters, "letters", "dead-letters")
     add_trying(pipelines)
     app.add_typer(pipelines, name="pipelines")
     app.add_typer(platforms, name="platforms")

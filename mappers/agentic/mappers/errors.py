@@ -8,7 +8,7 @@ DataError
   SchemaDriftError            tables differ from the models although every migration was applied
   MigrationError              a migration cannot be loaded or does not run
   UnknownProjectError         UnknownAgentError, UnknownExecutionError (LookupError)
-  UnknownLetterError          no dead letter with that id, or several (LookupError)
+  UnknownDeadLetterError          no dead letter with that id, or several (LookupError)
   DuplicateProjectError       DuplicateAgentError (ValueError)
   AgentDisabledError          the agent starts no new executions
   ProjectBusyError            the project cannot be removed while it has open runs
@@ -131,13 +131,13 @@ class UnknownPipelineError(DataError, LookupError):
         self.known = tuple(known)
 
 
-class UnknownLetterError(DataError, LookupError):
+class UnknownDeadLetterError(DataError, LookupError):
     """The project has no dead letter with that id, or several with that prefix."""
 
     def __init__(self, letter: str, count: int = 0) -> None:
         found = f"{count} or more dead letters begin with" if count else "no dead letter begins with"
         super().__init__(
-            f"{found} {letter!r}; see `agentic letters list`, or name their execution with --execution"
+            f"{found} {letter!r}; see `agentic dead-letters list`, or name their execution with --execution"
         )
         self.letter = letter
 

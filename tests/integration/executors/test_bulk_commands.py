@@ -19,7 +19,7 @@ from tests.integration.executors.shells import Shell
 
 from agentic.core.errors import UnknownPlatformError
 from agentic.executors.commands.runs.steering import opened_desk
-from agentic.executors.commands.shared.bulk import Batch, Manner
+from agentic.executors.commands.shared.bulk import Batch, BulkOptions
 from agentic.executors.commands.shared.options import OptionError
 from agentic.executors.errors import AgentConfigError, ExecutionNotRunnableError
 from agentic.mappers import (
@@ -132,7 +132,7 @@ class TestBatch:
         batch = Batch(things=("agent", "agents"), verb="change", chosen=chosen, act=act)
 
         with pytest.raises(KeyboardInterrupt):
-            batch.run(Manner(yes=True, as_json=is_json))
+            batch.run(BulkOptions(yes=True, as_json=is_json))
 
         said = capsys.readouterr()
         if is_json:

@@ -1,8 +1,9 @@
-"""``agentic pipelines`` and ``agentic letters``, and the queue of what needs a browser."""
+"""``agentic pipelines`` and ``agentic dead-letters``, and the queue of what needs a browser."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -144,7 +145,19 @@ def test_actors_and_the_schema_are_told_as_json() -> None:
 
 def test_there_are_no_letters_in_a_new_project() -> None:
     agentic("pipelines", "add", written(SHOP))
-    assert json.loads(agentic("letters", "list", "--json").output) == []
+    assert json.loads(agentic("dead-letters", "list", "--json").output) == []
+
+
+def test_the_old_name_of_the_command_for_dead_letters_works_with_a_warning() -> None:
+    agentic("pipelines", "add", written(SHOP))
+    result = agentic("letters", "list", "--json")
+    assert json.loads(result.stdout) == []
+    assert result.stderr.startswith(
+        "agentic: `agentic letters` is now `agentic dead-letters`; the old name works"
+    )
+    listed = re.findall(r"^\W+([a-z-]+) ", agentic("--help").output, re.MULTILINE)
+    assert "dead-letters" in listed
+    assert "letters" not in listed
 
 
 @pytest.mark.parametrize(

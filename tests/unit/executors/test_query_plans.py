@@ -35,7 +35,7 @@ from agentic.mappers import (
     waiting_executions,
 )
 from agentic.mappers.audit import DecisionFilter, unpublished_decisions
-from agentic.mappers.catalog.dead_letters import list_letters
+from agentic.mappers.catalog.dead_letters import list_dead_letters
 from agentic.mappers.catalog.execution_choice import ExecutionFilter, choose_executions
 from agentic.mappers.catalog.schedule_firing import execution_at_work
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -108,9 +108,9 @@ LOOKS: dict[str, Look] = {
     "requests": lambda s, a: list(islice(open_requests(s, project_id=a.project_id), 20)),
     "requests, the next page": lambda s, a: list(open_requests(s, project_id=a.project_id, after=LAST_RUN)),
     "requests of a run": lambda s, a: list(open_requests(s, project_id=a.project_id, run_id=RunId(ID))),
-    "letters": lambda s, a: list_letters(s, a.project_id, 50),
-    "letters, the next page": lambda s, a: list_letters(s, a.project_id, 50, after=LAST_LETTER),
-    "letters of an execution": lambda s, a: list_letters(s, a.project_id, execution_id=ID),
+    "letters": lambda s, a: list_dead_letters(s, a.project_id, 50),
+    "letters, the next page": lambda s, a: list_dead_letters(s, a.project_id, 50, after=LAST_LETTER),
+    "letters of an execution": lambda s, a: list_dead_letters(s, a.project_id, execution_id=ID),
     "decisions": decisions(),
     "decisions by kind": decisions(kinds=[DecisionKind.RUN_FAILED]),
     "decisions by who": decisions(who="anna"),

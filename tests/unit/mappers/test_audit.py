@@ -30,8 +30,8 @@ from agentic.mappers.audit import (
     audit,
     newest_decisions,
 )
-from agentic.mappers.catalog.dead_letter_retries import retry_letters
-from agentic.mappers.catalog.dead_letters import drop_letters
+from agentic.mappers.catalog.dead_letter_retries import retry_dead_letters
+from agentic.mappers.catalog.dead_letters import drop_dead_letters
 from agentic.mappers.catalog.pipelines import store_pipeline
 from agentic.mappers.catalog.projects import change_agent, limit_project, remove_agent
 from agentic.mappers.catalog.schedule_firing import HoldReason, fire_schedule, give_up_due_times
@@ -172,8 +172,8 @@ def test_secrets_are_told_by_name_alone(database: Database, project: ProjectMode
 def test_letters_that_are_tried_again_or_dropped_are_told(database: Database, agent: AgentModel) -> None:
     with database.writing() as session:
         execution = create_execution(session, agent)
-        retry_letters(session, execution, agent, ["key"])
-        drop_letters(session, agent.project_id, execution.id)
+        retry_dead_letters(session, execution, agent, ["key"])
+        drop_dead_letters(session, agent.project_id, execution.id)
     kinds = in_short(database, agent.project_id)[2:]
     assert kinds == [
         ("letters.retried", execution.id, "anna"),

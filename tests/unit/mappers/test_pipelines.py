@@ -6,7 +6,7 @@ import pytest
 
 from agentic.core.pipeline import PipelineResult, PipelineSpec, read_spec
 from agentic.mappers import AgentModel, Database, FrontierModel, FrontierState, create_execution
-from agentic.mappers.catalog.dead_letters import drop_letters, keep_letters, list_letters
+from agentic.mappers.catalog.dead_letters import drop_dead_letters, list_dead_letters, store_dead_letters
 from agentic.mappers.catalog.pipelines import find_stored, list_pipelines, store_pipeline
 from agentic.mappers.errors import UnknownPipelineError
 
@@ -84,13 +84,13 @@ def test_items_and_pages_are_kept_as_letters_once(database: Database, agent: Age
             )
     for _ in range(2):
         with database.writing() as session:
-            assert keep_letters(session, execution, PipelineResult.model_validate(RESULT)) == 2
+            assert store_dead_letters(session, execution, PipelineResult.model_validate(RESULT)) == 2
     with database.reading() as session:
-        letters = list_letters(session, agent.project_id, 10)
+        letters = list_dead_letters(session, agent.project_id, 10)
     assert sorted((letter.step, letter.item) for letter in letters) == [
         ("crawl", "http://a/3"),
         ("details/fetch", "http://a/1"),
     ]
     assert [letter.tries for letter in letters if letter.step != "crawl"] == [[TRY]]
     with database.writing() as session:
-        assert drop_letters(session, agent.project_id, execution.id) == 2
+        assert drop_dead_letters(session, agent.project_id, execution.id) == 2

@@ -27,6 +27,7 @@ from agentic.core.terminal import harmless
 
 DISTRIBUTION = "agentic-pipelines"
 INTERRUPTED = 130
+GLOSSARY = "docs/explanation/glossary.md"
 
 
 def build_app() -> typer.Typer:
@@ -34,6 +35,7 @@ def build_app() -> typer.Typer:
     app = typer.Typer(
         name="agentic",
         help="Scrapers, watchers and agents as deterministic graphs.",
+        epilog=f"Glossary, with the words of Celery, Scrapy, Airflow, LangGraph and Temporal: {GLOSSARY}",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )

@@ -116,13 +116,13 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         """
         from agentic.core.pipeline import PipelineResult
         from agentic.mappers import ExecutionModel
-        from agentic.mappers.catalog.dead_letters import keep_letters
+        from agentic.mappers.catalog.dead_letters import store_dead_letters
 
         is_kept = super().save_results(results)
         execution = self.db_session.get(ExecutionModel, self.execution_id)
         if is_kept and execution is not None:
             result = PipelineResult.model_validate(results)
-            keep_letters(self.db_session, execution, result)
+            store_dead_letters(self.db_session, execution, result)
             self._result = result
         return is_kept
 

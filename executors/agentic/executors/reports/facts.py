@@ -209,7 +209,7 @@ class TableSample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LetterFacts:
+class DeadLetterFacts:
     """A failed part of the work, kept for review."""
 
     step: str
@@ -250,7 +250,7 @@ class RunReport:
     strategies: StrategyReport = StrategyReport()
     steps: tuple[StepFacts, ...] = ()
     tables: tuple[TableSample, ...] = ()
-    letters: tuple[LetterFacts, ...] = ()
+    letters: tuple[DeadLetterFacts, ...] = ()
     letter_count: int = 0
     warnings: tuple[str, ...] = ()
     changes: ChangeReport | None = None

@@ -19,10 +19,10 @@ from agentic.executors.exports.rows import export_tables, read_records
 from agentic.executors.reports.changes import ChangeReport, compare_crawls, earlier_crawl
 from agentic.executors.reports.crawls import EXAMPLES, CrawlReader
 from agentic.executors.reports.facts import (
+    DeadLetterFacts,
     FailureExample,
     FailureFacts,
     Header,
-    LetterFacts,
     RunReport,
     TableSample,
 )
@@ -148,7 +148,7 @@ class _Gathering:
                 shown = [FailureExample(subject="", message=text) for text in examples[:EXAMPLES]]
                 yield FailureFacts(failure_class=name, count=count, examples=tuple(shown))
 
-    def _letters(self) -> tuple[list[LetterFacts], int]:
+    def _letters(self) -> tuple[list[DeadLetterFacts], int]:
         own = (
             DeadLetterModel.project_id == self.execution.project_id,
             DeadLetterModel.execution_id == self.execution.id,
@@ -158,8 +158,8 @@ class _Gathering:
         found = self.session.scalars(query.limit(LETTERS)) if count else ()
         return [self._letter(letter) for letter in found], count
 
-    def _letter(self, letter: DeadLetterModel) -> LetterFacts:
-        return LetterFacts(
+    def _letter(self, letter: DeadLetterModel) -> DeadLetterFacts:
+        return DeadLetterFacts(
             step=letter.step,
             item=self.shown.text(str(letter.item)),
             failure_class=letter.failure_class,

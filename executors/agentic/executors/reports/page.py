@@ -11,9 +11,9 @@ from agentic.executors.reports.facts import RunReport
 from agentic.executors.reports.markup import Html, element
 from agentic.executors.reports.parts import Section, bullets
 from agentic.executors.reports.sections_crawl import (
+    dead_letters_section,
     failures_section,
     hosts_section,
-    letters_section,
     strategies_section,
     timeline_section,
 )
@@ -62,7 +62,7 @@ def _trouble(report: RunReport) -> Iterator[Section]:
     if report.strategies.page_count:
         yield strategies_section(report.strategies)
     if report.letters:
-        yield letters_section(report.letters, report.letter_count)
+        yield dead_letters_section(report.letters, report.letter_count)
     if report.warnings:
         about = "Problems in parts of the results."
         yield Section("warnings", "Warnings", about, bullets(report.warnings))

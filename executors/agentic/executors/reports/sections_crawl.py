@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from agentic.executors.reports.facts import (
+    DeadLetterFacts,
     FailureExample,
     FailureFacts,
     HostFacts,
-    LetterFacts,
     StrategyFacts,
     StrategyReport,
     Timeline,
@@ -133,7 +133,7 @@ def _tries(page: TriedPage) -> Html:
     return joined(ways, f"{NBSP}→ ")
 
 
-def letters_section(letters: Sequence[LetterFacts], total: int) -> Section:
+def dead_letters_section(letters: Sequence[DeadLetterFacts], total: int) -> Section:
     """Show the dead letters."""
     rows = [(one.step, shortened(one.item), word(one.failure_class), one.message) for one in letters]
     content = joined([table(("step", "item", "class", "message"), rows), and_more(len(rows), total)])

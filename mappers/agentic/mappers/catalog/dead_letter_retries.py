@@ -11,7 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from agentic.core.audit import DecisionKind
 from agentic.core.types import EXCLUDED_CLASSES
 from agentic.mappers.audit import audit
-from agentic.mappers.catalog.dead_letters import CRAWL, letter_id, page_key
+from agentic.mappers.catalog.dead_letters import CRAWL, dead_letter_id, page_key
 from agentic.mappers.catalog.executions import create_execution
 from agentic.mappers.database.expressions import OneOf
 from agentic.mappers.tables.core import (
@@ -33,7 +33,7 @@ _IS_FAILED = and_(
 _RESULT = ("attempts", "failure_class", "message", "content_hash", "tries")
 
 
-def retry_letters(
+def retry_dead_letters(
     session: Session, execution: ExecutionModel, agent: AgentModel, item_keys: Iterable[str]
 ) -> tuple[ExecutionModel, int]:
     """Create an execution that fetches the pages of letters; return it, and its number of letters.
@@ -57,7 +57,7 @@ def retry_letters(
     made = create_execution(session, agent)
     keys = [page_key(letter) for letter in letters]
     _copy_pages(session, execution, made, _one_of(FrontierModel.url_key, keys), len(keys))
-    named = [letter_id(letter) for letter in letters[:MAX_NAMED]]
+    named = [dead_letter_id(letter) for letter in letters[:MAX_NAMED]]
     # By statement, because it changes a key.
     session.execute(update(DeadLetterModel).where(*wanted).values(execution_id=made.id))
     what = f"{len(letters)} dead letters of execution {execution.id} are retried by {made.id}"

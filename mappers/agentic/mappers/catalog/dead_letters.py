@@ -21,7 +21,7 @@ from agentic.core.types import JSONValue
 from agentic.mappers.audit import audit
 from agentic.mappers.content import clean, clean_text
 from agentic.mappers.database.prefixes import begins_with, follows
-from agentic.mappers.errors import UnknownLetterError
+from agentic.mappers.errors import UnknownDeadLetterError
 from agentic.mappers.tables.columns import utc_now
 from agentic.mappers.tables.core import DeadLetterModel, ExecutionModel, FrontierModel, FrontierState
 
@@ -30,7 +30,7 @@ CRAWL = "crawl"
 """Step of the letters of crawled pages."""
 
 
-def keep_letters(session: Session, execution: ExecutionModel, result: PipelineResult) -> int:
+def store_dead_letters(session: Session, execution: ExecutionModel, result: PipelineResult) -> int:
     """Keep the dead letters of an execution, of its steps and of its crawl; return how many there are.
 
     An existing letter gets the newest tries; a letter is dropped if its page was fetched this time.
@@ -51,7 +51,7 @@ def keep_letters(session: Session, execution: ExecutionModel, result: PipelineRe
     return count
 
 
-def list_letters(
+def list_dead_letters(
     session: Session,
     project_id: str,
     limit: int | None = None,
@@ -79,11 +79,11 @@ def list_letters(
     return session.scalars(query.order_by(of.created_at.desc(), name).limit(limit)).all()
 
 
-def find_letter(session: Session, project_id: str, letter_id: str) -> DeadLetterModel:
-    """Return the dead letter with that id, see :func:`letter_id`.
+def find_dead_letter(session: Session, project_id: str, letter_id: str) -> DeadLetterModel:
+    """Return the dead letter with that id, see :func:`dead_letter_id`.
 
     Raises:
-        UnknownLetterError: The project has none, or several with this prefix.
+        UnknownDeadLetterError: The project has none, or several with this prefix.
     """
     execution_id, _, item_key = letter_id.partition("-")
     query = select(DeadLetterModel).where(
@@ -93,11 +93,11 @@ def find_letter(session: Session, project_id: str, letter_id: str) -> DeadLetter
     )
     found = session.scalars(query.limit(2)).all()
     if len(found) != 1:
-        raise UnknownLetterError(letter_id, len(found))
+        raise UnknownDeadLetterError(letter_id, len(found))
     return found[0]
 
 
-def letter_id(letter: DeadLetterModel) -> str:
+def dead_letter_id(letter: DeadLetterModel) -> str:
     """Return the id of a letter: the beginnings of its execution's id and its item's key."""
     return f"{letter.execution_id[:SHORT_CHARS]}-{letter.item_key[:8]}"
 
@@ -107,7 +107,7 @@ def page_key(letter: DeadLetterModel) -> str:
     return url_key(str(letter.item))
 
 
-def drop_letters(session: Session, project_id: str, execution_id: str) -> int:
+def drop_dead_letters(session: Session, project_id: str, execution_id: str) -> int:
     """Drop the dead letters of an execution; return their number."""
     own = (DeadLetterModel.project_id == project_id, DeadLetterModel.execution_id == execution_id)
     count = len(session.scalars(delete(DeadLetterModel).where(*own).returning(DeadLetterModel.step)).all())
@@ -120,7 +120,7 @@ def _drop_fetched(session: Session, execution: ExecutionModel) -> None:
     """Drop the letters that this execution retried, if it has fetched their pages."""
     letters = [
         letter
-        for letter in list_letters(session, execution.project_id, execution_id=execution.id)
+        for letter in list_dead_letters(session, execution.project_id, execution_id=execution.id)
         if letter.step == CRAWL
     ]
     for first in range(0, len(letters), BATCH_SIZE):

@@ -46,10 +46,10 @@ FOUND = (
     "executions show {execution:.8}",
     "executions watch {execution} --once",
     "events replay {run} --all",
-    "letters drop {execution}",
-    "letters list --after {letter}",
-    "letters retry {letter}",
-    "letters retry --execution {execution}",
+    "dead-letters drop {execution}",
+    "dead-letters list --after {letter}",
+    "dead-letters retry {letter}",
+    "dead-letters retry --execution {execution}",
     "pipelines show {pipeline}",
     "pipelines show {pipeline}@1 --yaml",
     "pipelines validate {pipeline}",
@@ -93,7 +93,7 @@ TWINS = (
     "executions cancel --all",
     "executions list",
     "executions remove --all --yes",
-    "letters retry --all",
+    "dead-letters retry --all",
     "pipelines add twin.yaml",
     "run twin",
     "run twin@",
@@ -118,7 +118,7 @@ LISTS = (
     "audit --run twin --json",
     "events replay twin --all --json",
     "executions list --json",
-    "letters list --json",
+    "dead-letters list --json",
     "metrics --once --project {project}",
     "pipelines list --json",
     "requests list --json",
@@ -216,4 +216,5 @@ def _within(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         yield " ".join(path), command
         return
     for name, one in inner.items():
-        yield from _within(one, (*path, name))
+        if not one.hidden:  # a hidden one is an old name
+            yield from _within(one, (*path, name))

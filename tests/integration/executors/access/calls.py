@@ -42,7 +42,7 @@ from agentic.mappers import (
     save_outcome,
 )
 from agentic.mappers.audit import AUDIT, DecisionFilter, newest_decisions
-from agentic.mappers.catalog.dead_letters import drop_letters, find_letter, list_letters
+from agentic.mappers.catalog.dead_letters import drop_dead_letters, find_dead_letter, list_dead_letters
 from agentic.mappers.catalog.execution_choice import ExecutionFilter, choose_executions
 from agentic.mappers.catalog.execution_counts import counts_so_far, crawl_counts
 from agentic.mappers.catalog.executions import add_warnings, cancel_unbegun
@@ -142,10 +142,12 @@ CALLS: dict[str, Call] = {
     "find_schedule": lambda at, of: at.owned(lambda s, p: find_schedule(s, p, of.schedule).id),
     "remove_schedule": lambda at, of: at.owned(lambda s, p: remove_schedule(s, p, of.schedule)),
     "find_stored": lambda at, of: at.read(lambda s: find_stored(s, at.id, of.pipeline).digest),
-    "find_letter": lambda at, of: at.read(lambda s: find_letter(s, at.id, of.letter).message),
+    "find_dead_letter": lambda at, of: at.read(lambda s: find_dead_letter(s, at.id, of.letter).message),
     "find_subject": lambda at, of: at.read(lambda s: find_subject(s, at.id, of.run)),
-    "list_letters": lambda at, of: at.read(lambda s: len(list_letters(s, at.id, execution_id=of.execution))),
-    "drop_letters": lambda at, of: at.read(lambda s: drop_letters(s, at.id, of.execution)),
+    "list_dead_letters": lambda at, of: at.read(
+        lambda s: len(list_dead_letters(s, at.id, execution_id=of.execution))
+    ),
+    "drop_dead_letters": lambda at, of: at.read(lambda s: drop_dead_letters(s, at.id, of.execution)),
     "list_executions": lambda at, of: at.read(lambda s: len(list_executions(s, at.id, agent_id=of.agent_id))),
     "choose_executions": lambda at, of: at.read(
         lambda s: len(choose_executions(s, at.id, ExecutionFilter(agent_id=of.agent_id)))
@@ -235,7 +237,7 @@ LEDGER_LISTS: dict[str, Callable[[Place], object]] = {
 }
 """Methods of a ledger's transaction that show what a project has."""
 
-LEDGER_ELSE = {"now", "add_run", "add_decisions", "part", "apply"}
+LEDGER_ELSE = {"now", "add_run", "add_decisions", "savepoint", "apply"}
 """Methods of a ledger's transaction that find nothing."""
 
 READER: dict[str, Call] = {

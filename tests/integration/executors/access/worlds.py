@@ -37,7 +37,7 @@ from agentic.mappers import (
     finish_execution,
 )
 from agentic.mappers.audit import audit
-from agentic.mappers.catalog.dead_letters import CRAWL, letter_id
+from agentic.mappers.catalog.dead_letters import CRAWL, dead_letter_id
 from agentic.mappers.catalog.pipelines import store_pipeline
 from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.mappers.runs.requests import open_requests
@@ -211,7 +211,7 @@ def _crawl(session: Session, project_id: str, execution_id: str, word: str) -> s
     )  # fmt: skip
     session.add(letter)
     session.flush()
-    return letter_id(letter)
+    return dead_letter_id(letter)
 
 
 def _owned(project_id: str, agent_id: str, execution_id: str, run_id: str) -> dict[str, str]:

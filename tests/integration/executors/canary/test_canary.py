@@ -198,7 +198,7 @@ def test_no_command_shows_one(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> 
     ids = scene.executions
     commands = [
         ["agents", "list", "--json"], ["agents", "export"], ["platforms", "list", "--json"],
-        ["executions", "list", "--json", "--limit", "100"], ["letters", "list", "--json"],
+        ["executions", "list", "--json", "--limit", "100"], ["dead-letters", "list", "--json"],
         ["audit", "--json"], ["audit"], ["doctor", "--json"], ["secrets", "list", "--json"],
         ["runs", "list", "--json", "--limit", "200"], ["metrics", "--once"],
         ["events", "tail", "--no-follow", "--json", "--last", "5000"],

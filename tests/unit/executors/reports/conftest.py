@@ -8,11 +8,11 @@ import pytest
 
 from agentic.executors.reports.changes import ChangedPage, ChangeReport, PageChange
 from agentic.executors.reports.facts import (
+    DeadLetterFacts,
     FailureExample,
     FailureFacts,
     Header,
     HostFacts,
-    LetterFacts,
     PageCounts,
     RunReport,
     StepFacts,
@@ -94,7 +94,9 @@ def full(header: Header) -> RunReport:
                 total=9,
             ),
         ),
-        letters=(LetterFacts(step="pages", item="https://a/y", failure_class="timeout", message="too slow"),),
+        letters=(
+            DeadLetterFacts(step="pages", item="https://a/y", failure_class="timeout", message="too slow"),
+        ),
         letter_count=1,
         warnings=("a row had no key",),
         changes=ChangeReport(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentic.core.settings import load_settings
-from agentic.executors.commands.shared.bulk import Batch, Manner
+from agentic.executors.commands.shared.bulk import Batch, BulkOptions
 from agentic.executors.commands.shared.completing import agent_names, platform_names
 from agentic.executors.commands.shared.database import current_database, opened
 from agentic.executors.commands.shared.options import (
@@ -89,7 +89,7 @@ def edit(  # noqa: PLR0913  # one parameter for each option
         return "unchanged" if is_same else "changed"
 
     chosen = _Chosen(names, platform, everything=everything, project=project)
-    chosen.each("edit", change, Manner(yes=yes or dry_run, as_json=as_json))
+    chosen.each("edit", change, BulkOptions(yes=yes or dry_run, as_json=as_json))
 
 
 def enable(  # noqa: PLR0913  # one parameter for each option
@@ -109,7 +109,7 @@ def enable(  # noqa: PLR0913  # one parameter for each option
         return "enabled" if enable_agent(session, agent) else "was enabled"
 
     chosen = _Chosen(names, platform, everything=everything, project=project)
-    chosen.each("enable", change, Manner(yes=yes, dry_run=dry_run, as_json=as_json))
+    chosen.each("enable", change, BulkOptions(yes=yes, dry_run=dry_run, as_json=as_json))
 
 
 def disable(  # noqa: PLR0913  # one parameter for each option
@@ -129,7 +129,7 @@ def disable(  # noqa: PLR0913  # one parameter for each option
         return "disabled" if disable_agent(session, agent) else "was disabled"
 
     chosen = _Chosen(names, platform, everything=everything, project=project)
-    chosen.each("disable", change, Manner(yes=yes, dry_run=dry_run, as_json=as_json))
+    chosen.each("disable", change, BulkOptions(yes=yes, dry_run=dry_run, as_json=as_json))
 
 
 def remove(  # noqa: PLR0913  # one parameter for each option
@@ -165,7 +165,7 @@ def remove(  # noqa: PLR0913  # one parameter for each option
             is_named=bool(names),
             loses="all executions and results",
             check=lambda agent: removal(agent).check_agent(agent),
-        ).run(Manner(yes=yes, dry_run=dry_run, as_json=as_json))
+        ).run(BulkOptions(yes=yes, dry_run=dry_run, as_json=as_json))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class _Chosen:
     everything: bool
     project: str | None
 
-    def each(self, verb: str, act: Callable[[Session, AgentModel], str], manner: Manner) -> None:
+    def each(self, verb: str, act: Callable[[Session, AgentModel], str], bulk_options: BulkOptions) -> None:
         """Change one after the other, each in its own transaction.
 
         Raises:
@@ -199,7 +199,7 @@ class _Chosen:
                 chosen=[(agent.agent_name, agent) for agent in agents],
                 act=change,
                 is_named=bool(self.names),
-            ).run(manner)
+            ).run(bulk_options)
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Sequence[AgentModel], Database]]:

@@ -14,7 +14,7 @@ from agentic.executors.commands.executions.choice import (
     ENDED,
     LIVE,
     All,
-    Choice,
+    ExecutionSelection,
     Ids,
     OfAgent,
     OfPlatform,
@@ -29,11 +29,11 @@ from agentic.executors.commands.run.running import (
 )
 from agentic.executors.commands.runs.command import Reason, cancel_run
 from agentic.executors.commands.runs.steering import Desk, opened_desk
-from agentic.executors.commands.shared.bulk import Manner
+from agentic.executors.commands.shared.bulk import BulkOptions
 from agentic.executors.commands.shared.options import (
     AsJson,
     By,
-    Dispatcher,
+    DispatcherKind,
     DryRun,
     InProject,
     Unpublished,
@@ -67,7 +67,7 @@ def retry(  # noqa: PLR0913  # one parameter for each option
             help="Fetch the failed pages again, in a new execution, with the agent as it is now.",
         ),
     ] = False,
-    dispatcher: By = Dispatcher.LOCAL,
+    dispatcher: By = DispatcherKind.LOCAL,
     dry_run: DryRun = False,
     yes: Yes = False,
     project: InProject = None,
@@ -79,23 +79,23 @@ def retry(  # noqa: PLR0913  # one parameter for each option
     fetches its failed pages again. In this process executions run one after the
     other.
     """
-    choice = Choice(
+    choice = ExecutionSelection(
         ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
     )
     with opened_desk(project) as desk:
         chosen = choice.found(desk, (*BROKEN, "partial") if failed else BROKEN)
-        if dispatcher is Dispatcher.CELERY and not dry_run:
+        if dispatcher is DispatcherKind.CELERY and not dry_run:
             checked_dispatcher(desk.settings)
         if choice.is_one and not dry_run:
             _retry_one(desk, *chosen[0], dispatcher, failed=failed, as_json=as_json)
             return
-        act = _hand_over if dispatcher is Dispatcher.CELERY else _run_on
-        manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
+        act = _hand_over if dispatcher is DispatcherKind.CELERY else _run_on
+        bulk_options = BulkOptions(yes=yes, dry_run=dry_run, as_json=as_json)
         choice.each(
             "retry",
             chosen,
             lambda pair: act(desk, _continued(desk, *pair, failed=failed), pair[1]),
-            manner,
+            bulk_options,
             check=lambda pair: _check_continued(*pair, failed=failed),
         )
 
@@ -115,7 +115,7 @@ def cancel(  # noqa: PLR0913  # one parameter for each option
     as_json: AsJson = False,
 ) -> None:
     """Cancel queued or running executions; running steps are notified within seconds."""
-    choice = Choice(
+    choice = ExecutionSelection(
         ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
     )
     with opened_desk(project) as desk:
@@ -125,8 +125,8 @@ def cancel(  # noqa: PLR0913  # one parameter for each option
             desk.decide(partial(_begun, execution=execution, agent=owner))
             return cancel_run(desk, RunId(execution.id), reason)
 
-        manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
-        choice.each("cancel", choice.found(desk, LIVE), act, manner, check=_check_live)
+        bulk_options = BulkOptions(yes=yes, dry_run=dry_run, as_json=as_json)
+        choice.each("cancel", choice.found(desk, LIVE), act, bulk_options, check=_check_live)
 
 
 def remove(  # noqa: PLR0913  # one parameter for each option
@@ -146,7 +146,7 @@ def remove(  # noqa: PLR0913  # one parameter for each option
     """Remove ended executions with result, run and dead letters; platform rows stay."""
     from agentic.executors.agents.removing import ExecutionRemoval
 
-    choice = Choice(
+    choice = ExecutionSelection(
         ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
     )
     with opened_desk(project) as desk:
@@ -159,12 +159,12 @@ def remove(  # noqa: PLR0913  # one parameter for each option
             removal.remove(pair[0], pair[1].agent_name)
             return "removed"
 
-        manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
+        bulk_options = BulkOptions(yes=yes, dry_run=dry_run, as_json=as_json)
         choice.each(
             "remove",
             chosen,
             act,
-            manner,
+            bulk_options,
             loses="everything stored about each, except platform rows",
             check=lambda pair: removal.check(pair[0]),
         )
@@ -212,13 +212,13 @@ def _retry_one(  # one parameter for each option
     desk: Desk,
     execution: ExecutionModel,
     agent: AgentModel,
-    dispatcher: Dispatcher,
+    dispatcher: DispatcherKind,
     *,
     failed: bool,
     as_json: bool,
 ) -> None:
     execution = _continued(desk, execution, agent, failed=failed)
-    if dispatcher is Dispatcher.CELERY:
+    if dispatcher is DispatcherKind.CELERY:
         _hand_over(desk, execution, agent)
         print_queued(execution, agent, as_json=as_json)
     else:

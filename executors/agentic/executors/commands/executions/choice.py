@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentic.executors.commands.runs.steering import Desk
-from agentic.executors.commands.shared.bulk import Batch, Manner
+from agentic.executors.commands.shared.bulk import Batch, BulkOptions
 from agentic.executors.commands.shared.completing import agent_names, execution_ids, platform_names, statuses
 from agentic.executors.commands.shared.finding import find_with_agent
 from agentic.executors.commands.shared.moments import moment_of
@@ -54,7 +54,7 @@ All = Annotated[bool, typer.Option("--all", help="All executions of the project.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ExecutionSelection:
     """A command's options that choose executions."""
 
     ids: Sequence[str] | None = None
@@ -135,7 +135,7 @@ class Choice:
         verb: str,
         chosen: Sequence[Pair],
         act: Callable[[Pair], str],
-        manner: Manner,
+        bulk_options: BulkOptions,
         *,
         loses: str = "",
         check: Callable[[Pair], None] | None = None,
@@ -149,7 +149,7 @@ class Choice:
             is_named=bool(self.ids),
             loses=loses,
             check=check,
-        ).run(manner)
+        ).run(bulk_options)
 
 
 def _status(name: str) -> ExecutionStatus:

@@ -10,7 +10,13 @@ from agentic.core.cli import err_console, print_json, print_rows
 from agentic.core.terminal import harmless
 from agentic.core.types import RunId
 from agentic.executors.commands.executions.changes import add_changes
-from agentic.executors.commands.executions.choice import Choice, OfAgent, OfPlatform, Since, WithStatus
+from agentic.executors.commands.executions.choice import (
+    ExecutionSelection,
+    OfAgent,
+    OfPlatform,
+    Since,
+    WithStatus,
+)
 from agentic.executors.commands.executions.failed_pages import failures
 from agentic.executors.commands.run.outcome import PARTIAL_EXIT_CODE
 from agentic.executors.commands.runs.steering import opened_desk
@@ -47,7 +53,7 @@ def list_them(  # noqa: PLR0913  # one parameter for each option
     from agentic.mappers.catalog.execution_counts import counts_so_far
     from agentic.mappers.runs.reading import LedgerReader
 
-    choice = Choice(agent=agent, platform=platform, statuses=status, since=since)
+    choice = ExecutionSelection(agent=agent, platform=platform, statuses=status, since=since)
     with opened_desk(project) as desk:
         wanted = choice.filter(desk)
         last = None if after is None else find_with_agent(desk, after)[0]

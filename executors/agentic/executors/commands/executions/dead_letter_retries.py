@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentic.core.ids import SHORT_CHARS
 from agentic.executors.commands.run.running import RunOutput, checked_dispatcher, run_here
-from agentic.executors.commands.shared.options import Dispatcher, OptionError
+from agentic.executors.commands.shared.options import DispatcherKind, OptionError
 from agentic.executors.errors import ExecutionError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class DeadLetterSelection:
     """The letters to retry; one of the three.
 
     Attributes:
@@ -62,12 +62,13 @@ class Sorted:
         if self.items:
             yield (
                 f"{self.items} of steps cannot be retried alone, because the results of earlier steps are "
-                "gone; run their agent again with `agentic run`, then drop them with `agentic letters drop`"
+                "gone; run their agent again with `agentic run`, then drop them with "
+                "`agentic dead-letters drop`"
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retried:
+class RetriedDeadLetters:
     """The retry of one execution's letters.
 
     Attributes:
@@ -87,12 +88,12 @@ class Retried:
         return f"execution {self.execution_id[:SHORT_CHARS]} has {which} left"
 
 
-def sort_letters(desk: Desk, choice: Choice) -> Sorted:
+def sort_dead_letters(desk: Desk, choice: DeadLetterSelection) -> Sorted:
     """Find the chosen letters, and sort them.
 
     Raises:
         ExecutionError: None can be retried; the message says what to do.
-        UnknownLetterError: An id is unknown.
+        UnknownDeadLetterError: An id is unknown.
         UnknownExecutionError: The execution does not exist.
     """
     from agentic.mappers import ExecutionModel
@@ -116,14 +117,16 @@ def sort_letters(desk: Desk, choice: Choice) -> Sorted:
     return found
 
 
-def retry(desk: Desk, found: Sorted, dispatcher: Dispatcher, *, quiet: bool) -> Iterator[Retried]:
+def retry(
+    desk: Desk, found: Sorted, dispatcher: DispatcherKind, *, quiet: bool
+) -> Iterator[RetriedDeadLetters]:
     """Retry letters, one execution after the other; workers report the start only.
 
     Raises:
         ExecutionFailedError: One failed in this process; its letters stay, and its retry owns them.
         BrokerUnavailableError: The broker does not answer.
     """
-    workers = checked_dispatcher(desk.settings) if dispatcher is Dispatcher.CELERY else None
+    workers = checked_dispatcher(desk.settings) if dispatcher is DispatcherKind.CELERY else None
     for execution_id, item_keys in found.pages.items():
         made, agent, count = _begin(desk, execution_id, item_keys)
         if workers is not None:
@@ -132,34 +135,34 @@ def retry(desk: Desk, found: Sorted, dispatcher: Dispatcher, *, quiet: bool) -> 
             seen = RunOutput(is_quiet=quiet, exits=False)  # others may wait
             run_here(agent, made, database=desk.database, settings=desk.settings, as_json=False, output=seen)
         left = _count_left(desk, made, item_keys)
-        yield Retried(execution_id=made.id, retry_of=execution_id, letters=count, left=left)
+        yield RetriedDeadLetters(execution_id=made.id, retry_of=execution_id, letters=count, left=left)
 
 
-def _chosen(desk: Desk, choice: Choice) -> Sequence[DeadLetterModel]:
+def _chosen(desk: Desk, choice: DeadLetterSelection) -> Sequence[DeadLetterModel]:
     from agentic.executors.commands.shared.finding import find_with_agent
-    from agentic.mappers.catalog.dead_letters import find_letter, list_letters
+    from agentic.mappers.catalog.dead_letters import find_dead_letter, list_dead_letters
 
     execution_id = None if choice.execution is None else find_with_agent(desk, choice.execution)[0].id
     with desk.database.reading() as session:
         if choice.ids:
-            return [find_letter(session, desk.project_id, name) for name in dict.fromkeys(choice.ids)]
-        return list_letters(session, desk.project_id, execution_id=execution_id)
+            return [find_dead_letter(session, desk.project_id, name) for name in dict.fromkeys(choice.ids)]
+        return list_dead_letters(session, desk.project_id, execution_id=execution_id)
 
 
 def _begin(desk: Desk, execution_id: str, item_keys: Iterable[str]) -> tuple[ExecutionModel, AgentModel, int]:
     from agentic.mappers import find_agent, find_execution
-    from agentic.mappers.catalog.dead_letter_retries import retry_letters
+    from agentic.mappers.catalog.dead_letter_retries import retry_dead_letters
 
     with desk.database.writing() as session:
         execution = find_execution(session, desk.project_id, execution_id)
         agent = find_agent(session, desk.project_id, execution.agent_id)
-        made, count = retry_letters(session, execution, agent, item_keys)
+        made, count = retry_dead_letters(session, execution, agent, item_keys)
         return made, agent, count
 
 
 def _count_left(desk: Desk, made: ExecutionModel, item_keys: Iterable[str]) -> int:
-    from agentic.mappers.catalog.dead_letters import list_letters
+    from agentic.mappers.catalog.dead_letters import list_dead_letters
 
     with desk.database.reading() as session:
-        left = list_letters(session, desk.project_id, execution_id=made.id)
+        left = list_dead_letters(session, desk.project_id, execution_id=made.id)
         return len({letter.item_key for letter in left}.intersection(item_keys))

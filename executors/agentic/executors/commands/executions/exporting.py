@@ -13,7 +13,7 @@ import typer
 from agentic.core.cli import err_console, print_json
 from agentic.executors.commands.executions.choice import (
     All,
-    Choice,
+    ExecutionSelection,
     Ids,
     OfAgent,
     OfPlatform,
@@ -21,7 +21,7 @@ from agentic.executors.commands.executions.choice import (
     WithStatus,
 )
 from agentic.executors.commands.runs.steering import opened_desk
-from agentic.executors.commands.shared.bulk import Manner
+from agentic.executors.commands.shared.bulk import BulkOptions
 from agentic.executors.commands.shared.options import AsJson, DryRun, InProject, OptionError, Yes
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def export(  # noqa: PLR0913  # one parameter for each option
     A row that a later execution stored again belongs to the later one. Executions
     chosen by filters must have succeeded.
     """
-    choice = Choice(
+    choice = ExecutionSelection(
         ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
     )
     choice.check()
@@ -98,8 +98,8 @@ def export(  # noqa: PLR0913  # one parameter for each option
             target = str(to / _file_name(*pair, ending))
             return _line(*_export_to(desk, options.export(target), *pair))
 
-        manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
-        choice.each("export", choice.found(desk, ("succeeded", "partial")), act, manner)
+        bulk_options = BulkOptions(yes=yes, dry_run=dry_run, as_json=as_json)
+        choice.each("export", choice.found(desk, ("succeeded", "partial")), act, bulk_options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ class _Rows:
 
 
 def _export_one(
-    choice: Choice, options: _Rows, out: str | None, project: str | None, *, as_json: bool
+    choice: ExecutionSelection, options: _Rows, out: str | None, project: str | None, *, as_json: bool
 ) -> None:
     wanted = options.export(STDOUT if out is None else out)
     if as_json and wanted.target.path is None:

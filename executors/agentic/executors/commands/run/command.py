@@ -25,7 +25,7 @@ from agentic.executors.commands.shared.finding import AgentChangedError, find_un
 from agentic.executors.commands.shared.options import (
     AsJson,
     By,
-    Dispatcher,
+    DispatcherKind,
     InProject,
     OptionError,
     read_values,
@@ -52,7 +52,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
         typer.Option("--input", metavar="NAME=VALUE|@FILE", help="Pipeline inputs. Repeatable."),
     ] = None,
     goals: Annotated[str | None, typer.Option(help="New goals (comma-separated).")] = None,
-    dispatcher: By = Dispatcher.LOCAL,
+    dispatcher: By = DispatcherKind.LOCAL,
     resume: Annotated[
         bool,
         typer.Option(
@@ -87,7 +87,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
     settings = load_settings()
     given = read_values(inputs or (), "--input")
     facts = pipeline_facts(target, given, goals, project=project)
-    workers = checked_dispatcher(settings) if dispatcher is Dispatcher.CELERY else None
+    workers = checked_dispatcher(settings) if dispatcher is DispatcherKind.CELERY else None
     with opened(ready_database(settings) if facts else current_database(settings)) as database:
         if facts is not None:
             agent = _put_pipeline(database, settings, project, facts)
@@ -128,9 +128,9 @@ def _resumed(
         return crawl_as_changed(desk, agent)
 
 
-def _check_options(export: Export | None, dispatcher: Dispatcher, *, resume: bool, as_json: bool) -> None:
+def _check_options(export: Export | None, dispatcher: DispatcherKind, *, resume: bool, as_json: bool) -> None:
     """Refuse options that contradict each other."""
-    if resume and dispatcher is Dispatcher.CELERY:
+    if resume and dispatcher is DispatcherKind.CELERY:
         raise OptionError(
             "--resume continues in this process, but --dispatcher celery uses a worker; workers continue "
             "killed executions by themselves, and failed ones after `agentic executions retry ID "
@@ -138,7 +138,7 @@ def _check_options(export: Export | None, dispatcher: Dispatcher, *, resume: boo
         )
     if export is None:
         return
-    if dispatcher is Dispatcher.CELERY:
+    if dispatcher is DispatcherKind.CELERY:
         raise OptionError(
             "--out writes the rows of a run in this process, but --dispatcher celery uses a worker; export "
             "them when the execution has ended: `agentic executions export ID --out FILE`"

@@ -23,7 +23,7 @@ MAX_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class BulkOutcome:
     """The outcome for one thing.
 
     Attributes:
@@ -41,7 +41,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class BulkOptions:
     """How to run a batch.
 
     Attributes:
@@ -77,7 +77,7 @@ class Batch(Generic[T]):
     loses: str = ""
     check: Callable[[T], None] | None = None
 
-    def run(self, manner: Manner) -> None:
+    def run(self, bulk_options: BulkOptions) -> None:
         """Do it with one after the other; if a single named one fails, this raises its error.
 
         Raises:
@@ -86,23 +86,23 @@ class Batch(Generic[T]):
         """
         if self._is_batch:
             self._announce()
-        if self.chosen and not (manner.yes or manner.dry_run):
+        if self.chosen and not (bulk_options.yes or bulk_options.dry_run):
             self._ask()
-        outcomes: list[Outcome] = []
+        outcomes: list[BulkOutcome] = []
         try:
             for name, thing in self.chosen:
-                outcomes.append(self._outcome(name, thing, manner))
+                outcomes.append(self._outcome(name, thing, bulk_options))
         except BaseException:
             if self._is_batch:
-                self._tell(outcomes, manner)
+                self._tell(outcomes, bulk_options)
                 self._tell_rest(len(outcomes))
             raise
-        self._tell(outcomes, manner)
+        self._tell(outcomes, bulk_options)
         if any(outcome.outcome == FAILED for outcome in outcomes):
             raise typer.Exit(1)
 
-    def _tell(self, outcomes: Sequence[Outcome], manner: Manner) -> None:
-        if manner.as_json:
+    def _tell(self, outcomes: Sequence[BulkOutcome], bulk_options: BulkOptions) -> None:
+        if bulk_options.as_json:
             print_json([asdict(outcome) for outcome in outcomes])
         elif len(self.chosen) > 1:
             counts = Counter(outcome.outcome for outcome in outcomes)
@@ -143,13 +143,15 @@ class Batch(Generic[T]):
             self.check(thing)
         return f"would {self.verb}"
 
-    def _outcome(self, name: str, thing: T, manner: Manner) -> Outcome:
+    def _outcome(self, name: str, thing: T, bulk_options: BulkOptions) -> BulkOutcome:
         try:
-            outcome = Outcome(name=name, outcome=self._would(thing) if manner.dry_run else self.act(thing))
+            outcome = BulkOutcome(
+                name=name, outcome=self._would(thing) if bulk_options.dry_run else self.act(thing)
+            )
         except AgenticError as exc:
             if not self._is_batch:
                 raise
-            outcome = Outcome(name=name, outcome=FAILED, error=str(exc))
-        if not manner.as_json:
+            outcome = BulkOutcome(name=name, outcome=FAILED, error=str(exc))
+        if not bulk_options.as_json:
             say(f"{self.things[0]} {outcome}")
         return outcome

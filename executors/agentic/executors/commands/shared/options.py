@@ -29,7 +29,7 @@ Unpublished = Annotated[bool, typer.Option("--unpublished", help="Include those 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, only show the changes.")]
 
 
-class Dispatcher(StrEnum):
+class DispatcherKind(StrEnum):
     """Who runs an agent."""
 
     LOCAL = "local"
@@ -37,7 +37,7 @@ class Dispatcher(StrEnum):
 
 
 By = Annotated[
-    Dispatcher,
+    DispatcherKind,
     typer.Option("--dispatcher", help="Run in this process (local) or on a Celery worker (celery)."),
 ]
 

@@ -17,9 +17,14 @@ from agentic.mappers import (
     FrontierState,
     create_execution,
 )
-from agentic.mappers.catalog.dead_letter_retries import retry_failed_pages, retry_letters
-from agentic.mappers.catalog.dead_letters import find_letter, keep_letters, letter_id, list_letters
-from agentic.mappers.errors import UnknownLetterError
+from agentic.mappers.catalog.dead_letter_retries import retry_dead_letters, retry_failed_pages
+from agentic.mappers.catalog.dead_letters import (
+    dead_letter_id,
+    find_dead_letter,
+    list_dead_letters,
+    store_dead_letters,
+)
+from agentic.mappers.errors import UnknownDeadLetterError
 from agentic.mappers.tables.core import CrawlModel, DeadLetterModel
 
 DONE, FAILED, NEW, TAKEN = (
@@ -57,13 +62,13 @@ def execution(database: Database, agent: AgentModel) -> ExecutionModel:
                 )
             )
             session.flush()
-        assert keep_letters(session, made, RESULT) == 3
+        assert store_dead_letters(session, made, RESULT) == 3
     return made
 
 
 def letters_of(database: Database, agent: AgentModel, execution: ExecutionModel) -> list[DeadLetterModel]:
     with database.reading() as session:
-        found = list_letters(session, agent.project_id, execution_id=execution.id)
+        found = list_dead_letters(session, agent.project_id, execution_id=execution.id)
     return sorted(found, key=lambda letter: str(letter.item))
 
 
@@ -76,7 +81,7 @@ def retried(
 ) -> tuple[ExecutionModel, int]:
     keys = keys_of(letters_of(database, agent, execution), *urls)
     with database.writing() as session:
-        return retry_letters(session, execution, agent, keys)
+        return retry_dead_letters(session, execution, agent, keys)
 
 
 def test_the_new_crawl_knows_all_pages_and_has_the_letters_before_it(
@@ -120,7 +125,7 @@ def test_what_was_fetched_is_a_letter_no_more_and_what_failed_says_why_this_time
         again = session.scalars(pages.where(FrontierModel.url == "http://a/3")).one()
         again.state, again.failure_class, again.message, again.is_letter = FAILED, "gone", "410", True
         session.flush()
-        keep_letters(session, made, RESULT)
+        store_dead_letters(session, made, RESULT)
     left = letters_of(database, agent, made)
     assert [(letter.item, letter.failure_class) for letter in left] == [
         ("http://a/3", "gone"),
@@ -135,7 +140,7 @@ def test_letters_are_tried_by_one_execution_only(
     counts = []
     for _ in range(2):
         with database.writing() as session:
-            counts.append(retry_letters(session, execution, agent, keys)[1])
+            counts.append(retry_dead_letters(session, execution, agent, keys)[1])
     assert counts == [3, 0]
 
 
@@ -143,15 +148,15 @@ def test_a_letter_is_found_by_its_id(
     database: Database, agent: AgentModel, stranger: AgentModel, execution: ExecutionModel
 ) -> None:
     letter = letters_of(database, agent, execution)[0]
-    name = letter_id(letter)
+    name = dead_letter_id(letter)
     with database.reading() as session:
-        assert find_letter(session, agent.project_id, name) is session.merge(letter, load=False)
-        with pytest.raises(UnknownLetterError, match="no dead letter begins with '1-2'"):
-            find_letter(session, agent.project_id, "1-2")
-        with pytest.raises(UnknownLetterError, match="2 or more dead letters begin with"):
-            find_letter(session, agent.project_id, execution.id)
-        with pytest.raises(UnknownLetterError):
-            find_letter(session, stranger.project_id, name)
+        assert find_dead_letter(session, agent.project_id, name) is session.merge(letter, load=False)
+        with pytest.raises(UnknownDeadLetterError, match="no dead letter begins with '1-2'"):
+            find_dead_letter(session, agent.project_id, "1-2")
+        with pytest.raises(UnknownDeadLetterError, match="2 or more dead letters begin with"):
+            find_dead_letter(session, agent.project_id, execution.id)
+        with pytest.raises(UnknownDeadLetterError):
+            find_dead_letter(session, stranger.project_id, name)
 
 
 def test_all_failed_pages_are_fetched_again_but_those_the_site_wants_left_out(

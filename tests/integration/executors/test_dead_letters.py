@@ -1,4 +1,4 @@
-"""``agentic letters``: what a crawl gave up is tried again, with a real database and the fake shop."""
+"""``agentic dead-letters``: what a crawl gave up is tried again, with a real database and the fake shop."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def told(*words: str) -> Any:
 
 
 def letters() -> list[dict[str, str]]:
-    return list(told("letters", "list"))
+    return list(told("dead-letters", "list"))
 
 
 def test_letters_that_are_fetched_are_rows_and_letters_no_more(site: FakeServer) -> None:
@@ -81,7 +81,7 @@ def test_letters_that_are_fetched_are_rows_and_letters_no_more(site: FakeServer)
     gave_up = {letter["item"] for letter in letters()}
     site.control.reset()
 
-    [retried] = told("letters", "retry", "--execution", first["execution_id"][:12])
+    [retried] = told("dead-letters", "retry", "--execution", first["execution_id"][:12])
 
     assert (retried["letters"], retried["left"], letters()) == (2, 0, [])
     assert retried["retry_of"] == first["execution_id"] != retried["execution_id"]
@@ -97,12 +97,12 @@ def test_a_letter_is_tried_by_itself_and_stays_one_if_it_fails_again(site: FakeS
     one, other = letters()
     site.control.add(Fault(path="/shop/product/*", status=503, times=1))
 
-    assert "has 1 of 1 letters of" in agentic("letters", "retry", one["id"])
+    assert "has 1 of 1 letters of" in agentic("dead-letters", "retry", one["id"])
 
     left = {letter["item"]: letter for letter in letters()}
     assert left.keys() == {one["item"], other["item"]}
     assert left[one["item"]]["execution"] != one["execution"]
-    assert [retried["left"] for retried in told("letters", "retry", "--all")] == [0, 0]
+    assert [retried["left"] for retried in told("dead-letters", "retry", "--all")] == [0, 0]
     assert letters() == []
 
 
@@ -114,7 +114,7 @@ def test_letters_whose_execution_may_yet_try_them_are_left_to_it(tmp_path: Path)
         execution.status, execution.outcome = ExecutionStatus.FAILED, None
     database.dispose()
     with pytest.raises(AgenticError, match=f"agentic executions retry {execution_id[:12]}"):
-        agentic("letters", "retry", "--all")
+        agentic("dead-letters", "retry", "--all")
     assert len(letters()) == 2
 
 
@@ -122,7 +122,7 @@ def test_without_a_broker_letters_stay_where_they_are() -> None:
     agentic("run", "shop.yaml")
     before = letters()
     with pytest.raises(BrokerUnavailableError):
-        agentic("letters", "retry", "--all", "--dispatcher", "celery")
+        agentic("dead-letters", "retry", "--all", "--dispatcher", "celery")
     assert letters() == before
 
 
@@ -130,7 +130,7 @@ def test_letters_of_steps_cannot_be_tried_by_themselves_and_the_error_says_what_
     with pytest.raises(ExecutionFailedError, match="all 2 items failed: http_503 2"):
         agentic("run", "loop.yaml")
     with pytest.raises(AgenticError, match=r"2 of steps cannot be retried alone.*agentic run"):
-        agentic("letters", "retry", "--all")
+        agentic("dead-letters", "retry", "--all")
     assert len(letters()) == 2
 
 
@@ -147,4 +147,4 @@ def test_letters_of_steps_cannot_be_tried_by_themselves_and_the_error_says_what_
 def test_what_is_not_there_is_one_clear_error(words: list[str], said: str) -> None:
     agentic("pipelines", "add", "shop.yaml")
     with pytest.raises(AgenticError, match=said):
-        agentic("letters", "retry", *words)
+        agentic("dead-letters", "retry", *words)
