@@ -67,10 +67,10 @@ def test_each_kind_of_edge_and_event_is_in_at_least_one_graph_of_twenty() -> Non
 
     @examples(RUNS)
     @given(shape=shapes(), seed=st.integers(0, 1_000_000))
-    def look_at(shape: Shape, seed: int) -> None:
+    def observe(shape: Shape, seed: int) -> None:
         nonlocal count
         count += 1
         found.update(features(shape, played(build(shape), seed)))
 
-    look_at()
+    observe()
     assert {name: found[name] / count for name in EXPECTED if found[name] < LEAST * count} == {}
