@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,21 +107,41 @@ class Lab:
             return session.query(AgentResultModel).count()
 
 
+@pytest.fixture(scope="session")
+def file_with_tables(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Return a function that returns a SQLite file with the tables of all models, to be copied."""
+    made: dict[frozenset[str], Path] = {}
+
+    def make() -> Path:
+        names = frozenset(Base.metadata.tables)  # platforms load their models when they are used
+        if names not in made:
+            path = tmp_path_factory.mktemp("tables") / "data.db"
+            path.touch()
+            database = Database(f"sqlite:///{path}")
+            Base.metadata.create_all(database.engine)
+            database.dispose()
+            made[names] = path
+        return made[names]
+
+    return make
+
+
 @pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+def lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_with_tables: Callable[[], Path]
+) -> Iterator[Lab]:
     script = Script()
     monkeypatch.setattr(ToyExecutor, "script", script, raising=False)
-    get_registry.cache_clear()
+    monkeypatch.setattr(
+        get_registry(), "_added", {}
+    )  # to read what is installed takes longer than most tests
     get_registry().add_platform(
         Platform(name=PLATFORM, executor=ToyExecutor, mapper=ToyMapper, settings=ToySettings)
     )
-    (tmp_path / "lab.db").touch()
-    database = Database(f"sqlite:///{tmp_path / 'lab.db'}")
-    Base.metadata.create_all(database.engine)
+    database = Database(f"sqlite:///{shutil.copy(file_with_tables(), tmp_path / 'lab.db')}")
     with database.writing() as session:
         add_project(session, "lab")
     bus = MemoryBus()
     host = Host(database=database, bus=bus, worker="test")
     yield Lab(database=database, bus=bus, host=host, script=script)
     database.dispose()
-    get_registry.cache_clear()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,6 @@ from agentic.executors.durable import LocalRuns, Submission, WorkflowCatalog
 from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.runs.local import LocalDispatcher
 from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
-from agentic.mappers import Base, Database
 from agentic.mappers.ledger.ledger import SqlLedger
 
 HUGE = "[" * 100_000
@@ -46,13 +46,10 @@ CATALOG = {"flow": flow, "asking": asking}
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path: Path, file_with_tables: Callable[[], Path]) -> Path:
     """A database in a file, which takes a word in a column of numbers: PostgreSQL does not."""
     path = tmp_path / "runs.db"
-    path.touch()
-    database = Database(f"sqlite:///{path}")
-    Base.metadata.create_all(database.engine)
-    database.dispose()
+    shutil.copy(file_with_tables(), path)
     return path
 
 

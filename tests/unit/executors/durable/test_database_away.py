@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,6 @@ from agentic.core.graph import RunResult, RunStatus
 from agentic.core.ledger import LedgerUnavailableError
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
 from agentic.executors.durable.worker import patience
-from agentic.mappers import Base, Database
 from agentic.mappers.database.away import went_away
 from agentic.mappers.errors import DatabaseUnavailableError
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -85,12 +85,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqlLedger]:
-    (tmp_path / "runs.db").touch()
-    database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
-    Base.metadata.create_all(database.engine)
-    database.dispose()
-    ledger = SqlLedger.open(f"sqlite:///{tmp_path / 'runs.db'}")
+def store(tmp_path: Path, file_with_tables: Callable[[], Path]) -> Iterator[SqlLedger]:
+    ledger = SqlLedger.open(f"sqlite:///{shutil.copy(file_with_tables(), tmp_path / 'runs.db')}")
     yield ledger
     ledger.close()
 
