@@ -21,11 +21,11 @@ from agentic.core.ledger import (
     ActivationStatus,
     Claimed,
     EventBatch,
+    LedgerStep,
     LedgerTransaction,
     NewActivation,
     NewRun,
     Settled,
-    Step,
 )
 from agentic.core.types import ExecutorId, RunId
 from agentic.mappers.database.engine import Synchronous
@@ -58,7 +58,7 @@ def opened(synchronous: Synchronous) -> Iterator[SqlLedger]:
         ledger.close()
 
 
-def step(run_id: RunId, superstep: int, *, width: int = 1) -> Step:
+def step(run_id: RunId, superstep: int, *, width: int = 1) -> LedgerStep:
     """Return a step that makes a superstep due."""
     metadata = CheckpointMetadata(
         run_id=run_id,
@@ -68,7 +68,7 @@ def step(run_id: RunId, superstep: int, *, width: int = 1) -> Step:
         saved_at=1e9,
         workflow_id="flow",
     )
-    return Step(
+    return LedgerStep(
         checkpoint=Checkpoint(metadata=metadata, head=HEAD, changes={"local/work": "1"}),
         activations=[
             NewActivation(id=ActivationId(run_id, superstep, ExecutorId("work"), shard), position=shard)
@@ -91,7 +91,7 @@ def claim(transaction: LedgerTransaction, run_id: RunId, superstep: int) -> Clai
     return claimed
 
 
-def go_on(transaction: LedgerTransaction, claimed: Claimed, decided: Step) -> Claimed:
+def go_on(transaction: LedgerTransaction, claimed: Claimed, decided: LedgerStep) -> Claimed:
     """Do one step in place."""
     run_id, superstep, _, _ = claimed.lease.id
     assert transaction.settle(claimed.lease, DONE)
@@ -99,7 +99,7 @@ def go_on(transaction: LedgerTransaction, claimed: Claimed, decided: Step) -> Cl
     return claim(transaction, run_id, superstep + 1)
 
 
-def decide(claims: Sequence[Claimed], count: int) -> Iterator[Step]:
+def decide(claims: Sequence[Claimed], count: int) -> Iterator[LedgerStep]:
     """Return the next steps of some runs, of each run in turn, made before anybody looks at the clock."""
     begins = [claimed.lease.id.superstep + 1 for claimed in claims]
     steps = [
@@ -144,7 +144,7 @@ def together(ledger: SqlLedger) -> Figures:
     return per_commit(watch.read(), ROUNDS * RUNS)
 
 
-def _together(ledger: SqlLedger, claims: Sequence[Claimed], steps: Iterator[Step]) -> list[Claimed]:
+def _together(ledger: SqlLedger, claims: Sequence[Claimed], steps: Iterator[LedgerStep]) -> list[Claimed]:
     went_on = []
     with ledger.transaction() as transaction:
         for claimed in claims:

@@ -464,6 +464,9 @@ RENAMED = {
         "Document": "CheckpointDocument",
         "MigrationError": "CheckpointMigrationError",
     },
+    "agentic.core.ledger": {
+        "Step": "LedgerStep",
+    },
     "agentic.executors.durable": {
         "Flow": "RegisteredWorkflow",
     },

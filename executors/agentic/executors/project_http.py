@@ -31,7 +31,7 @@ class ProjectHttp:
     Args:
         database: Holds the project's data.
         project_id: Owns it.
-        policy: Manners and limits of requests.
+        policy: Politeness and limits of requests.
         settings: The settings of this process.
         account: Who asks, where a service counts by account: a name, not a secret. Without one, the limits
             of the host apply.

@@ -12,13 +12,13 @@ from agentic.core.ledger import (
     ActivationId,
     Claimed,
     Lease,
+    LedgerStep,
     LedgerTransaction,
     MemoryLedger,
     NewRun,
     OnCommit,
     RunRow,
     Settled,
-    Step,
 )
 from agentic.core.ledger.memory import _Transaction
 from agentic.core.ledger.memory_rows import Rows
@@ -36,7 +36,7 @@ class Stepped:
     """
 
     at: float
-    step: Step
+    step: LedgerStep
     has_open: bool
 
 
@@ -149,7 +149,7 @@ class _Audited(_Transaction):
             self._note_step(new.step)
         return run_id
 
-    def advance(self, run_id: RunId, superstep: int, revision: int, step: Step) -> bool:
+    def advance(self, run_id: RunId, superstep: int, revision: int, step: LedgerStep) -> bool:
         is_written = super().advance(run_id, superstep, revision, step)
         if is_written:
             self._note_step(step)
@@ -190,7 +190,7 @@ class _Audited(_Transaction):
             yield run
             run = None if run.parent is None else self.run(run.parent.run_id)
 
-    def _note_step(self, step: Step) -> None:
+    def _note_step(self, step: LedgerStep) -> None:
         metadata = step.checkpoint.metadata
         self._note(Stepped(self.now(), step, self.has_open(metadata.run_id, metadata.superstep)))
 

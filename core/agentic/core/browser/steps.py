@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, SecretStr
 
-Selector = Annotated[str, Field(min_length=1, description="CSS selector; the first match counts.")]
+CssSelector = Annotated[str, Field(min_length=1, description="CSS selector; the first match counts.")]
 
 
 class _Step(BaseModel):
@@ -17,7 +17,7 @@ class Fill(_Step):
     """Put a text into a form field. A ``SecretStr`` is shown nowhere."""
 
     type: Literal["fill"] = "fill"
-    selector: Selector
+    selector: CssSelector
     value: SecretStr | str
 
 
@@ -25,7 +25,7 @@ class Click(_Step):
     """Click an element once it can be clicked; with ``times``, again until it no longer can."""
 
     type: Literal["click"] = "click"
-    selector: Selector
+    selector: CssSelector
     times: PositiveInt = Field(
         default=1, le=100, description="Maximum number of clicks, for a `load more` button."
     )
@@ -36,7 +36,7 @@ class Press(_Step):
     """Press a key with the focus on an element, as in ``Enter`` or ``Control+A``."""
 
     type: Literal["press"] = "press"
-    selector: Selector
+    selector: CssSelector
     key: str = Field(min_length=1, max_length=40)
 
 
@@ -44,7 +44,7 @@ class WaitFor(_Step):
     """Wait until an element is in the page, seen or not."""
 
     type: Literal["wait_for"] = "wait_for"
-    selector: Selector
+    selector: CssSelector
 
 
 class Scroll(_Step):

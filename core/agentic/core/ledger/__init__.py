@@ -32,12 +32,12 @@ if TYPE_CHECKING:
         EventBatch,
         Lease,
         LeaseState,
+        LedgerStep,
         NewActivation,
         NewRun,
         RunRow,
         Settled,
         StateChanges,
-        Step,
     )
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "LeaseState",
     "LedgerConflictError",
     "LedgerError",
+    "LedgerStep",
     "LedgerStore",
     "LedgerTransaction",
     "LedgerUnavailableError",
@@ -65,7 +66,6 @@ __all__ = [
     "RunRow",
     "Settled",
     "StateChanges",
-    "Step",
     "UnknownRunError",
 ]
 
@@ -94,7 +94,7 @@ _HOMES = {
     "RunRow": "records",
     "Settled": "records",
     "StateChanges": "records",
-    "Step": "records",
+    "LedgerStep": "records",
     "UnknownRunError": "errors",
 }
 

@@ -12,7 +12,7 @@ from threading import RLock
 from agentic.core.audit import Decision
 from agentic.core.ledger.errors import LedgerError, NoDatabaseError
 from agentic.core.ledger.memory_activations import MemoryActivations
-from agentic.core.ledger.memory_rows import KeptDecision, Rows, UsesRows
+from agentic.core.ledger.memory_rows import DecisionRow, Rows, UsesRows
 from agentic.core.ledger.memory_runs import MemoryRuns
 from agentic.core.ledger.memory_states import MemoryStates
 from agentic.core.ledger.port import LedgerTransaction, OnCommit
@@ -69,7 +69,7 @@ class MemoryDecisions(UsesRows):
         table = self._rows.decisions
         for decision in decisions:
             if table.get(decision.id) is None:
-                table.put(decision.id, KeptDecision(len(table), decision))
+                table.put(decision.id, DecisionRow(len(table), decision))
 
     def decisions(self, *, unpublished: bool = False, limit: int = 1000) -> Sequence[Decision]:
         """Return decisions in the order they were recorded."""

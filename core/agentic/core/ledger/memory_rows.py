@@ -48,7 +48,7 @@ class KeptBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDecision:
+class DecisionRow:
     """A decision; decisions are numbered in order of arrival."""
 
     number: int
@@ -69,7 +69,7 @@ class Rows:
         self.heads: Table[RunId, CheckpointHead] = Table(self.journal, _no_places)
         self.parts: Table[tuple[RunId, str], StatePart] = Table(self.journal, _places_of_part)
         self.batches: Table[tuple[RunId, int], KeptBatch] = Table(self.journal, _places_of_batch)
-        self.decisions: Table[str, KeptDecision] = Table(self.journal, _places_of_decision)
+        self.decisions: Table[str, DecisionRow] = Table(self.journal, _places_of_decision)
 
 
 class UsesRows:
@@ -143,7 +143,7 @@ def _places_of_batch(row: KeptBatch) -> Places:
     return places
 
 
-def _places_of_decision(row: KeptDecision) -> Places:
+def _places_of_decision(row: DecisionRow) -> Places:
     places: dict[tuple[str | int, ...], Sort] = {("all",): (row.number,)}
     if not row.is_published:
         places["unpublished",] = (row.number,)

@@ -10,7 +10,7 @@ from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger.errors import RunExistsError
 from agentic.core.ledger.memory_rows import UsesRows
 from agentic.core.ledger.memory_steps import skip_open, stays, write_step
-from agentic.core.ledger.records import NewRun, RunRow, Step
+from agentic.core.ledger.records import LedgerStep, NewRun, RunRow
 from agentic.core.types import RunId
 
 
@@ -38,7 +38,7 @@ class MemoryRuns(UsesRows):
         """Return a run."""
         return self._rows.runs.get(run_id)
 
-    def advance(self, run_id: RunId, superstep: int, revision: int, step: Step) -> bool:
+    def advance(self, run_id: RunId, superstep: int, revision: int, step: LedgerStep) -> bool:
         """Write a step, if the run is still where it was when the step was decided."""
         run = self._rows.runs.get(run_id)
         if run is None or (run.superstep, run.revision) != (superstep, revision):
@@ -135,7 +135,7 @@ def _accepted(new: NewRun, now: float, began_at: float) -> RunRow:
     return _after(row, new.step, now)
 
 
-def _after(run: RunRow, step: Step, now: float) -> RunRow:
+def _after(run: RunRow, step: LedgerStep, now: float) -> RunRow:
     metadata = step.checkpoint.metadata
     if run.status.is_final:  # it continues after all
         run = replace(run, cancel_reason=None, cancel_at=None, is_paused=False)

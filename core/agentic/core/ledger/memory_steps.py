@@ -13,14 +13,14 @@ from agentic.core.ledger.records import (
     ActivationId,
     ActivationRow,
     ActivationStatus,
+    LedgerStep,
     NewActivation,
     RunRow,
-    Step,
 )
 from agentic.core.types import ExecutorId, RunId
 
 
-def write_step(rows: Rows, run: RunRow, step: Step) -> None:
+def write_step(rows: Rows, run: RunRow, step: LedgerStep) -> None:
     """Write a step, and the run after it."""
     rows.runs.put(run.run_id, run)
     save_checkpoint(rows, step.checkpoint)
@@ -31,7 +31,7 @@ def write_step(rows: Rows, run: RunRow, step: Step) -> None:
         _wake_waiting(rows, run.run_id)
 
 
-def stays(run: RunRow, step: Step) -> bool:
+def stays(run: RunRow, step: LedgerStep) -> bool:
     """Whether a run is in the same superstep after a step, and its activations continue."""
     metadata = step.checkpoint.metadata
     goes_on = metadata.status is RunStatus.RUNNING and metadata.superstep == run.superstep

@@ -19,11 +19,11 @@ from agentic.core.ledger.records import (
     EventBatch,
     Lease,
     LeaseState,
+    LedgerStep,
     NewRun,
     RunRow,
     Settled,
     StateChanges,
-    Step,
 )
 from agentic.core.types import RunId
 
@@ -55,7 +55,7 @@ class Runs(Protocol):
         """
         ...
 
-    def advance(self, run_id: RunId, superstep: int, revision: int, step: Step) -> bool:
+    def advance(self, run_id: RunId, superstep: int, revision: int, step: LedgerStep) -> bool:
         """Write a step, if the run is still where it was when the step was decided.
 
         The run takes superstep, revision and status from the step's checkpoint, and its error and times.

@@ -114,7 +114,7 @@ class EventBatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class LedgerStep:
     """The writes of a planner decision, all or none.
 
     Attributes:
@@ -147,7 +147,7 @@ class NewRun:
         parent: The activation that waits for its end, if it is a child run.
     """
 
-    step: Step
+    step: LedgerStep
     workflow: str
     idempotency_key: str | None = None
     priority: int = 0

@@ -10,7 +10,7 @@ import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Responder = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Peer:
@@ -21,7 +21,7 @@ class Peer:
         requests: Heads and bodies as received.
     """
 
-    def __init__(self, answer: bytes | Answer) -> None:
+    def __init__(self, answer: bytes | Responder) -> None:
         self._answer = answer
         self._connections: set[asyncio.Task[None]] = set()
         self.requests: list[bytes] = []
@@ -67,7 +67,7 @@ class Peer:
 
 
 @asynccontextmanager
-async def listening(answer: bytes | Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[Peer]:
+async def listening(answer: bytes | Responder, tls: ssl.SSLContext | None = None) -> AsyncIterator[Peer]:
     """Serve on a free port of 127.0.0.1.
 
     Args:
@@ -108,7 +108,7 @@ async def reset(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def endless(head: bytes, piece: bytes, *, pause_s: float = 0) -> Answer:
+def endless(head: bytes, piece: bytes, *, pause_s: float = 0) -> Responder:
     """Return an answer that sends ``piece`` again and again."""
 
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 
 from agentic.core.http import FetchError, HttpPolicy, HttpRequest, HttpResponse, Transport
-from agentic.core.testing.http_peer import Answer, dribble, endless, listening, page, reset, stay_silent
+from agentic.core.testing.http_peer import Responder, dribble, endless, listening, page, reset, stay_silent
 
 OpenTransport = Callable[[HttpPolicy], AbstractAsyncContextManager[Transport]]
 
@@ -161,7 +161,7 @@ class TransportContract:
 
     @pytest.mark.parametrize("answer", [stay_silent, dribble], ids=["silent", "dribbling"])
     async def test_a_server_that_takes_too_long_is_a_timeout(
-        self, transport: Transport, answer: Answer
+        self, transport: Transport, answer: Responder
     ) -> None:
         error = await failure(transport, answer, timeout_s=0.3)
         assert error.failure_class == "timeout"
@@ -169,7 +169,7 @@ class TransportContract:
 
     @pytest.mark.parametrize(("answer", "expected"), BROKEN.values(), ids=BROKEN.keys())
     async def test_an_answer_that_is_broken_has_its_class(
-        self, transport: Transport, answer: bytes | Answer, expected: str
+        self, transport: Transport, answer: bytes | Responder, expected: str
     ) -> None:
         assert (await failure(transport, answer)).failure_class == expected
 
@@ -295,7 +295,7 @@ async def send(
     return await transport.send(HttpRequest(url=url), timeout_s=timeout_s, max_bytes=max_bytes)
 
 
-async def failure(transport: Transport, answer: bytes | Answer, *, timeout_s: float = 10) -> FetchError:
+async def failure(transport: Transport, answer: bytes | Responder, *, timeout_s: float = 10) -> FetchError:
     """Return the error of a GET with this answer."""
     async with listening(answer) as peer:
         with pytest.raises(FetchError) as caught:

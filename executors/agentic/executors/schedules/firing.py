@@ -26,7 +26,7 @@ log = get_logger(__name__)
 
 _HELD = {HoldReason.WAITING: "schedule.queued", HoldReason.SKIPPED: "schedule.skipped"}
 
-Queued = tuple[ExecutionModel, ScheduleModel]
+QueuedFiring = tuple[ExecutionModel, ScheduleModel]
 
 
 class Timekeeper:
@@ -51,7 +51,7 @@ class Timekeeper:
             now = store_now(session)
             schedules = active_schedules(session)
             freed = [one for one in schedules if _is_freed(session, one)]
-        queued: list[Queued] = []
+        queued: list[QueuedFiring] = []
         waits: list[timedelta] = []
         try:
             for schedule in freed:
@@ -78,7 +78,7 @@ class Timekeeper:
         return planned
 
     def _fire(
-        self, schedule: ScheduleModel, planned: FiringPlan, queued: list[Queued], now: datetime
+        self, schedule: ScheduleModel, planned: FiringPlan, queued: list[QueuedFiring], now: datetime
     ) -> None:
         for due in planned.due:
             with self._database.writing() as session:
@@ -98,14 +98,14 @@ class Timekeeper:
             if given_up:
                 log.warning("schedule.missed", **_named(schedule), due_at=planned.missed.isoformat())
 
-    def _fire_waiting(self, schedule: ScheduleModel, queued: list[Queued]) -> None:
+    def _fire_waiting(self, schedule: ScheduleModel, queued: list[QueuedFiring]) -> None:
         with self._database.writing() as session:
             execution = fire_waiting(session, schedule)
         if execution is not None:
             queued.append((execution, schedule))
             log.info("schedule.fired", **_named(schedule), waited=True, execution_id=execution.id)
 
-    def _dispatch(self, queued: Sequence[Queued]) -> None:
+    def _dispatch(self, queued: Sequence[QueuedFiring]) -> None:
         """Send the messages. Without a broker the executions stay queued: a reconciler sends them again."""
         for number, (execution, schedule) in enumerate(queued):
             try:

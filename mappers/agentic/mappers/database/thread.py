@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeAlias, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Job: TypeAlias = Callable[[], None]
+_Call: TypeAlias = Callable[[], None]
 
 
 class CallThread:
@@ -28,7 +28,7 @@ class CallThread:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._queues: dict[int, SimpleQueue[Job | None]] = {}
+        self._queues: dict[int, SimpleQueue[_Call | None]] = {}
 
     async def run(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the result of ``call``; a cancellation waits until ``call`` has ended."""
@@ -37,7 +37,7 @@ class CallThread:
         self._queue().put(partial(_work, loop, answer, partial(call, *args, **kwargs)))
         return await answer
 
-    def _queue(self) -> SimpleQueue[Job | None]:
+    def _queue(self) -> SimpleQueue[_Call | None]:
         pid = os.getpid()
         if queue := self._queues.get(pid):
             return queue
@@ -48,7 +48,7 @@ class CallThread:
         return queue
 
 
-def _serve(queue: SimpleQueue[Job | None]) -> None:
+def _serve(queue: SimpleQueue[_Call | None]) -> None:
     while (job := queue.get()) is not None:
         job()
         del job  # it references the owner, which otherwise could not end while the thread waits

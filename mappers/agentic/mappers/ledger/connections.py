@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from agentic.core.ledger import LedgerError
 from agentic.mappers.database.database import Database
 from agentic.mappers.database.engine import BUSY_TIMEOUT_S, reason_of
-from agentic.mappers.ledger.cursor import LedgerCursor, Tell
+from agentic.mappers.ledger.cursor import LedgerCursor, Translate
 
 
 @dataclass(slots=True, eq=False)
@@ -30,7 +30,7 @@ class LedgerConnections:
     statements.
     """
 
-    def __init__(self, database: Database, tell: Tell) -> None:
+    def __init__(self, database: Database, tell: Translate) -> None:
         self._database = database
         self._tell = tell
         self._takes_turns = database.engine.dialect.name == "sqlite"

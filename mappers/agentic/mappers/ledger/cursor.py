@@ -15,7 +15,7 @@ from agentic.mappers.database.engine import BEGIN_OPTION, reason_of
 from agentic.mappers.database.postgresql import hide_detail
 
 Row = tuple[Any, ...]
-Tell = Callable[[str], LedgerUnavailableError]
+Translate = Callable[[str], LedgerUnavailableError]
 
 _DEADLOCKS = ("40001", "40P01")
 """PostgreSQL's SQLSTATEs for a transaction that is rolled back in favour of another."""
@@ -31,7 +31,7 @@ class LedgerCursor(DriverCursor):
     undone the transaction.
     """
 
-    def __init__(self, engine: Engine, connection: PoolProxiedConnection, tell: Tell) -> None:
+    def __init__(self, engine: Engine, connection: PoolProxiedConnection, tell: Translate) -> None:
         """Take over a connection until it is closed.
 
         Args:

@@ -17,9 +17,9 @@ from agentic.core.ledger import (
     Dispatchable,
     EventBatch,
     Lease,
+    LedgerStep,
     NewRun,
     RunRow,
-    Step,
 )
 from agentic.core.types import ExecutorId, RunId
 from agentic.mappers.database.driver import Value
@@ -102,7 +102,7 @@ class FoundRun:
             is_told=dispatched_at is not None,
         )
 
-    def go_on(self, step: Step) -> None:
+    def go_on(self, step: LedgerStep) -> None:
         """Apply a step to the fields that claims need."""
         metadata = step.checkpoint.metadata
         self.status = str(metadata.status)
@@ -221,7 +221,7 @@ def dispatchable(row: Row) -> Dispatchable:
     )
 
 
-def values_of_step(step: Step) -> dict[str, Value]:
+def values_of_step(step: LedgerStep) -> dict[str, Value]:
     """Return the columns of a run that a step sets."""
     metadata = step.checkpoint.metadata
     deadline, wake_at = step.deadline, step.wake_at

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import select
 
 from agentic.core.graph.model.result import RunStatus
-from agentic.core.ledger import NewRun, RunExistsError, RunRow, Step
+from agentic.core.ledger import LedgerStep, NewRun, RunExistsError, RunRow
 from agentic.core.types import RunId
 from agentic.mappers.checkpoints.rows import add_checkpoint, add_next_checkpoint
 from agentic.mappers.database.driver import CompiledStatement, Value, Values
@@ -64,7 +64,7 @@ class SqlRuns(UsesCursor):
         found = self._cursor.row(statements.READ_RUN, self._of_project(run_id=run_id))
         return None if found is None else read_run(found)
 
-    def advance(self, run_id: RunId, superstep: int, revision: int, step: Step) -> bool:
+    def advance(self, run_id: RunId, superstep: int, revision: int, step: LedgerStep) -> bool:
         """Write a step, if the run has not changed since the step was decided."""
         run = self._locked_run(run_id)
         of_run: dict[str, Value] = {"project_id": self._project_id, "run_id": run_id}
@@ -128,7 +128,9 @@ class SqlRuns(UsesCursor):
         values = self._of_project(cancel_grace_s=cancel_grace_s, limit=limit)
         return [read_run(row) for row in self._activations.rows(statements.NEGLECTED, values)]
 
-    def _add(self, of_run: dict[str, Value], step: Step, before: Fences, *, is_idle: bool = True) -> None:
+    def _add(
+        self, of_run: dict[str, Value], step: LedgerStep, before: Fences, *, is_idle: bool = True
+    ) -> None:
         """Write the parts of a step besides run and checkpoint.
 
         Args:
@@ -152,7 +154,7 @@ class SqlRuns(UsesCursor):
         if step.events:
             self._cursor.run_each(ADD_EVENTS, [event_values(self._project_id, one) for one in step.events])
 
-    def _note_after(self, run: FoundRun, step: Step) -> None:
+    def _note_after(self, run: FoundRun, step: LedgerStep) -> None:
         """Wake the activation that waits for an ended run, and remember the new state of the run."""
         if step.checkpoint.metadata.status is RunStatus.RUNNING and run.finished_at is None:
             run.go_on(step)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from operator import attrgetter
 
 from agentic.core.graph.model.result import RunStatus
-from agentic.core.ledger import ActivationId, ActivationStatus, NewActivation, Step
+from agentic.core.ledger import ActivationId, ActivationStatus, LedgerStep, NewActivation
 from agentic.core.types import ExecutorId
 from agentic.mappers.database.driver import Value, Values
 from agentic.mappers.ledger.activation_statements import FENCES, REMOVE_ACTIVATION
@@ -24,13 +24,13 @@ Fences = Mapping[tuple[ExecutorId, int], int]
 """Executor and shard -> fence."""
 
 
-def stays(superstep: int, step: Step) -> bool:
+def stays(superstep: int, step: LedgerStep) -> bool:
     """Whether a run stays in its superstep after a step, and running activations continue."""
     metadata = step.checkpoint.metadata
     return not step.activations and metadata.superstep == superstep and metadata.status is RunStatus.RUNNING
 
 
-def has_open(step: Step) -> bool:
+def has_open(step: LedgerStep) -> bool:
     """Whether any due activation has no result yet."""
     for new in step.activations:  # noqa: SIM110  # the first one says so at once, as a rule
         if new.result is None:
@@ -38,7 +38,7 @@ def has_open(step: Step) -> bool:
     return False
 
 
-def take_out(cursor: LedgerCursor, of_superstep: Values, step: Step) -> Fences:
+def take_out(cursor: LedgerCursor, of_superstep: Values, step: LedgerStep) -> Fences:
     """Remove activations that an interrupted superstep recreates; return their fences."""
     if not step.activations or step.checkpoint.metadata.superstep != of_superstep["superstep"]:
         return {}
@@ -50,7 +50,9 @@ def take_out(cursor: LedgerCursor, of_superstep: Values, step: Step) -> Fences:
     return known
 
 
-def new_rows(of_run: Values, step: Step, before: Fences) -> tuple[dict[ActivationId, NewRow], list[NewRow]]:
+def new_rows(
+    of_run: Values, step: LedgerStep, before: Fences
+) -> tuple[dict[ActivationId, NewRow], list[NewRow]]:
     """Return the columns of the due activations: open ones by name, then finished ones.
 
     For each executor, the first ``lanes`` open ones can be claimed; the others wait for them.

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from agentic.core.http import Fetcher, FetchError, HttpPolicy, ProcessBudget, open_fetcher
-from agentic.core.testing.http_peer import Answer, dribble, endless, listening, page
+from agentic.core.testing.http_peer import Responder, dribble, endless, listening, page
 
 pytestmark = pytest.mark.integration
 
@@ -80,7 +80,7 @@ def forget_peak() -> float:
     return memory_mib("VmRSS")
 
 
-async def failure(fetcher: Fetcher, answer: bytes | Answer) -> str:
+async def failure(fetcher: Fetcher, answer: bytes | Responder) -> str:
     async with listening(answer) as peer:
         with pytest.raises(FetchError) as caught:
             await fetcher.fetch(peer.url)
@@ -109,7 +109,7 @@ GREEDY = {
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
 @pytest.mark.parametrize(("answer", "expected"), GREEDY.values(), ids=GREEDY.keys())
 async def test_what_is_sent_without_end_fills_no_memory(
-    fetcher: Fetcher, answer: bytes | Answer, expected: str
+    fetcher: Fetcher, answer: bytes | Responder, expected: str
 ) -> None:
     await failure(fetcher, page(b"hello")[:-1])  # what is loaded at the first use is not counted
     before = forget_peak()

@@ -16,7 +16,7 @@ from agentic.core.graph import RunStatus
 from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointMetadata, StoredCheckpoint
 from agentic.core.http import HttpPolicy
 from agentic.core.http.politeness.budget import ProcessBudget
-from agentic.core.ledger import ActivationId, ActivationStatus, EventBatch, Lease, RunRow, Settled, Step
+from agentic.core.ledger import ActivationId, ActivationStatus, EventBatch, Lease, LedgerStep, RunRow, Settled
 from agentic.core.secret_names import project_variable
 from agentic.core.settings import load_settings
 from agentic.core.types import ExecutorId, RunId
@@ -116,13 +116,13 @@ def lease_of(names: Names) -> Lease:
     return Lease(first_of(names.held), 1)
 
 
-def step_of(run: str) -> Step:
+def step_of(run: str) -> LedgerStep:
     """Return a step that ends a run."""
     metadata = CheckpointMetadata(
         run_id=RunId(run), revision=2, superstep=1, status=RunStatus.COMPLETED, workflow_id="adding",
         version="1", schema_version=1, saved_at=1.0, size_bytes=2,
     )  # fmt: skip
-    return Step(checkpoint=Checkpoint(metadata=metadata, head="{}", changes={}))
+    return LedgerStep(checkpoint=Checkpoint(metadata=metadata, head="{}", changes={}))
 
 
 SUCCEEDED = ExecutionStatus.SUCCEEDED

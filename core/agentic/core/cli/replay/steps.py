@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
-from agentic.core.cli.replay.story import Outcome, ReplayedActivation, ReplayedAttempt, ReplayedStep
+from agentic.core.cli.replay.story import ReplayedActivation, ReplayedAttempt, ReplayedOutcome, ReplayedStep
 from agentic.core.graph import EventKind, RunStatus, WorkflowEvent
 from agentic.core.types import JSONValue
 
@@ -26,7 +26,7 @@ OPENINGS = frozenset({EventKind.SUPERSTEP_STARTED, EventKind.RUN_RESUMED})
 ANSWERS = frozenset({EventKind.REQUEST_ANSWERED, EventKind.REQUEST_EXPIRED})
 """Events that settle a request."""
 
-_OF_ACTIVATIONS: Mapping[EventKind, Outcome] = {
+_OF_ACTIVATIONS: Mapping[EventKind, ReplayedOutcome] = {
     EventKind.EXECUTOR_INVOKED: "in hand",
     EventKind.EXECUTOR_COMPLETED: "completed",
     EventKind.EXECUTOR_FAILED: "failed",

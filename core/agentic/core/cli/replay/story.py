@@ -9,7 +9,7 @@ from typing import Literal
 from agentic.core.graph import RunStatus, RunView
 from agentic.core.types import JSONValue
 
-Outcome = Literal["completed", "failed", "parked", "in hand"]
+ReplayedOutcome = Literal["completed", "failed", "parked", "in hand"]
 
 Gap = tuple[int, int]
 """First and last of some missing events."""
@@ -52,7 +52,7 @@ class ReplayedActivation:
 
     path: str
     shard: int
-    outcome: Outcome
+    outcome: ReplayedOutcome
     attempt: int
     duration_s: float | None
     sources: tuple[str, ...]

@@ -26,7 +26,7 @@ from agentic.core.graph.model.result import RunResult, RunStatus
 from agentic.core.graph.names import checked_run_id
 from agentic.core.graph.planning.responses import Responses
 from agentic.core.graph.running.runner import (
-    Listener,
+    OnEvent,
     Runner,
     Setup,
     deadline_of,
@@ -225,7 +225,7 @@ class Workflow(WorkflowDefinition):
         run_id: RunId,
         checkpoints: CheckpointStore | None,
         config: WorkflowConfig | None,
-        listener: Listener | None,
+        listener: OnEvent | None,
     ) -> Runner:
         """Return a new, started run."""
         config = config or self.config
@@ -245,7 +245,7 @@ class Workflow(WorkflowDefinition):
         checkpoint_id: str | None,
         answers: Responses,
         config: WorkflowConfig | None,
-        listener: Listener | None = None,
+        listener: OnEvent | None = None,
     ) -> Runner:
         """Return a stored run, ready to continue."""
         from agentic.core.graph.checkpoints.restore import restore

@@ -40,8 +40,8 @@ from agentic.core.graph.model.state import (
 )
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
-Count = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]
-Seconds = Annotated[float, Field(allow_inf_nan=False)]
+_Count = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]
+_Seconds = Annotated[float, Field(allow_inf_nan=False)]
 KeyT = TypeVar("KeyT")
 
 
@@ -58,7 +58,7 @@ class _Error(_Model):
 class _Input(_Model):
     value: JsonValue
     sources: list[StrictStr] = Field(alias="from")
-    passes: list[tuple[Count, Count]]
+    passes: list[tuple[_Count, _Count]]
     feedback: list[JsonValue]
 
 
@@ -70,19 +70,19 @@ class _Asked(_Model):
     path: StrictStr
     question: JsonValue
     response_type: StrictStr
-    raised_at: Seconds
-    deadline: Seconds | None
+    raised_at: _Seconds
+    deadline: _Seconds | None
     answer: Annotated[list[JsonValue], Field(min_length=1, max_length=1)] | None
     answered_by: StrictStr
     has_expired: StrictBool
 
 
 class _Failure(_Model):
-    number: Count
+    number: _Count
     error_type: StrictStr
     message: StrictStr
-    duration_s: Seconds
-    delay_s: Seconds | None
+    duration_s: _Seconds
+    delay_s: _Seconds | None
 
 
 class _Progress(_Model):
@@ -91,36 +91,36 @@ class _Progress(_Model):
     asked: list[_Asked]
     surfaced: list[_Asked]
     once: dict[StrictStr, JsonValue]
-    sub_runs: list[tuple[Count, _SubRun]]
-    yielded: Count = 0
-    refused: Count = 0
+    sub_runs: list[tuple[_Count, _SubRun]]
+    yielded: _Count = 0
+    refused: _Count = 0
 
 
 class _Activation(_Model):
     to: StrictStr
     sources: list[StrictStr] = Field(alias="from")
     value: JsonValue
-    item: tuple[Count, Count] | None = None
+    item: tuple[_Count, _Count] | None = None
     trail: _Trail = Field(default_factory=dict)
     feedback: list[JsonValue] = Field(default_factory=list)
     progress: _Progress | None = None
-    superstep: Count
-    shard: Count
+    superstep: _Count
+    shard: _Count
 
 
 class _Result(_Model):
     executor: StrictStr
-    shard: Count
+    shard: _Count
     sends: list[tuple[JsonValue, StrictStr | None]]
     outputs: list[JsonValue]
     writes: list[tuple[StrictStr, JsonValue]]
     local: dict[StrictStr, JsonValue] | None
-    verdicts: list[tuple[Count, Count, StrictBool | list[StrictStr]]]
+    verdicts: list[tuple[_Count, _Count, StrictBool | list[StrictStr]]]
     error: _Error | None
     routing_error: _Error | None
     is_parked: StrictBool
     progress: _Progress
-    duration_s: Seconds
+    duration_s: _Seconds
     is_judged: StrictBool
 
 
@@ -129,13 +129,13 @@ class StateHead(_Model):
 
     schema_version: Literal[1] = Field(alias="schema")
     path: StrictStr = ""
-    started_at: Seconds
-    deadline: Seconds | None = None
-    superstep: Count
-    sequence: Count
+    started_at: _Seconds
+    deadline: _Seconds | None = None
+    superstep: _Count
+    sequence: _Count
     is_begun: StrictBool
-    next_map_id: Count
-    output_count: Count
+    next_map_id: _Count
+    output_count: _Count
     status: RunStatus
     error: _Error | None = None
     waiting_fan_ins: list[StrictStr] = Field(default_factory=list)
@@ -154,20 +154,20 @@ _FanIn = Annotated[dict[StrictStr, Annotated[list[_Held], Field(min_length=1)]],
 
 
 class _Map(_Model):
-    edge: Count
-    count: Count
+    edge: _Count
+    count: _Count
     trail: _Trail
-    next_index: Count
-    done_count: Count
-    chunk_count: Count
+    next_index: _Count
+    done_count: _Count
+    chunk_count: _Count
 
 
 class _Outcome(_Model):
-    index: Count
+    index: _Count
     value: Annotated[list[JsonValue], Field(min_length=1, max_length=1)] | None = None
     error: _Error | None = None
     executor: StrictStr = ""
-    attempts: Count = 1
+    attempts: _Count = 1
 
 
 class _Parked(_Model):
@@ -180,8 +180,8 @@ class _SubRun(_Model):
     outputs: list[JsonValue]
     shared: dict[StrictStr, Annotated[list[JsonValue], Field(min_length=1, max_length=1)]]
     local: dict[StrictStr, dict[StrictStr, JsonValue]]
-    fan_ins: list[tuple[Count, _FanIn]]
-    maps: list[tuple[Count, _Map, list[JsonValue], list[list[_Outcome]]]]
+    fan_ins: list[tuple[_Count, _FanIn]]
+    maps: list[tuple[_Count, _Map, list[JsonValue], list[list[_Outcome]]]]
     parked: list[_Parked]
     name: StrictStr = ""
 

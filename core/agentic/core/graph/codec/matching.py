@@ -26,7 +26,7 @@ from agentic.core.graph.codec.annotations import (
 )
 from agentic.core.graph.codec.typing_rules import with_promoted
 
-Look = Callable[[Any], bool]
+CheckPart = Callable[[Any], bool]
 """Checks the parts of a value whose class fits."""
 
 _CLASS_DECIDES = frozenset(
@@ -35,32 +35,32 @@ _CLASS_DECIDES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class TypeCheck:
     """A check of a value's type: by its class, and, if that is not enough, by a look at the value."""
 
     classes: tuple[type, ...]
-    look: Look | None = None
+    look: CheckPart | None = None
 
 
-def check_of(part: object) -> Check:
+def check_of(part: object) -> TypeCheck:
     """Return the check for a plain annotation that is not a union."""
     if get_origin(part) is Literal:
         values = get_args(part)
-        return Check(tuple({type(value) for value in values}), partial(_is_one_of, values))
+        return TypeCheck(tuple({type(value) for value in values}), partial(_is_one_of, values))
     if is_typeddict(part):
-        return Check((dict,), partial(_has_fields, cast(type, part)))
+        return TypeCheck((dict,), partial(_has_fields, cast(type, part)))
     origin, args = shape(part)
     if origin is None:
-        return Check(())
+        return TypeCheck(())
     if part is not origin:
-        return Check(with_promoted(origin), _look_inside(origin, args))
+        return TypeCheck(with_promoted(origin), _look_inside(origin, args))
     if is_protocol(origin) or type(origin).__instancecheck__ not in _CLASS_DECIDES:
-        return Check((object,), partial(_is_instance, origin))
-    return Check(with_promoted(origin))
+        return TypeCheck((object,), partial(_is_instance, origin))
+    return TypeCheck(with_promoted(origin))
 
 
 @remembered
-def checks_of(annotation: object) -> tuple[Check, ...]:
+def checks_of(annotation: object) -> tuple[TypeCheck, ...]:
     """Return the checks for the parts of an annotation; a value need pass only one."""
     return tuple(map(check_of, members(annotation)))
 
@@ -82,11 +82,11 @@ def all_match(annotation: object, values: Collection[object]) -> bool:
     return True
 
 
-def _passes(looks: Collection[Look | None], value: object) -> bool:
+def _passes(looks: Collection[CheckPart | None], value: object) -> bool:
     return any(look is None or look(value) for look in looks)
 
 
-def _look_inside(origin: type, args: tuple[object, ...]) -> Look | None:
+def _look_inside(origin: type, args: tuple[object, ...]) -> CheckPart | None:
     if origin is tuple:
         return partial(_is_tuple, args)
     if origin is type:

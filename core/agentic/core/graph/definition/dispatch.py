@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentic.core.graph.codec.annotations import type_name
-from agentic.core.graph.codec.matching import Look, check_of, checks_of
+from agentic.core.graph.codec.matching import CheckPart, check_of, checks_of
 from agentic.core.graph.codec.typing_rules import is_narrower
 from agentic.core.graph.definition.handler_types import HandlerSignature, Types
 from agentic.core.graph.errors import HandlerError
@@ -73,7 +73,7 @@ class Dispatch:
         _refuse_twins(declared, where)
         self.handlers = tuple(_most_specific_first(declared))
         self._decided: dict[type, Handler] = {}
-        self._candidates: dict[type, Sequence[tuple[Handler, Look | None]]] = {}
+        self._candidates: dict[type, Sequence[tuple[Handler, CheckPart | None]]] = {}
 
     def choose(self, message: object) -> Handler | None:
         """Return the handler for ``message``; if its class decides, the result is cached."""
@@ -89,9 +89,9 @@ class Dispatch:
                 return handler
         return None
 
-    def _candidates_for(self, kind: type) -> Sequence[tuple[Handler, Look | None]]:
+    def _candidates_for(self, kind: type) -> Sequence[tuple[Handler, CheckPart | None]]:
         """Return the possible handlers for messages of a class, up to the first that takes them all."""
-        found: list[tuple[Handler, Look | None]] = []
+        found: list[tuple[Handler, CheckPart | None]] = []
         for handler in self.handlers:
             check = check_of(handler.accepts)
             if issubclass(kind, check.classes):

@@ -159,7 +159,7 @@ class Executor:
 
     @property
     def has_cancel_hook(self) -> bool:
-        """Whether :meth:`abandon` has anything to do."""
+        """Whether :meth:`on_cancel` has anything to do."""
         return name_of_override(type(self), Executor, "on_cancel", "abandon") is not None
 
     async def on_cancel(self, message: object, ctx: WorkflowContext) -> None:

@@ -47,7 +47,7 @@ from agentic.core.graph.running.tasks import gather_bounded
 from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
-Listener = Callable[[WorkflowEvent], None]
+OnEvent = Callable[[WorkflowEvent], None]
 
 # Handlers that never wait would block the loop for all others, listeners included; each turn of it costs
 # as much as a superstep.
@@ -70,7 +70,7 @@ class Setup:
     """
 
     config: WorkflowConfig
-    listener: Listener | None = None
+    listener: OnEvent | None = None
     tracker: CheckpointWriter | None = None
     packer: PayloadPacker = pack
     keeps_inputs: bool = False

@@ -28,7 +28,7 @@ from agentic.core.pipeline.spec.amounts import exceeds
 from agentic.core.pipeline.spec.own_secrets import NO_OWN_SECRETS, OwnSecrets
 from agentic.core.pipeline.spec.spec import CrawlStep, resolved_crawl
 from agentic.core.pipeline.steps.calls import ActorCall
-from agentic.core.pipeline.steps.nodes import Once
+from agentic.core.pipeline.steps.nodes import TurnOnce
 from agentic.core.pipeline.steps.positions import (
     StepPosition,
     give_up,
@@ -159,7 +159,7 @@ class CrawlNode(Executor):
         return self._position.bind(replace(turn.state, crawl=totals), results)
 
     def _context(self, ctx: WorkflowContext) -> ActorContext:
-        return replace(self._tools.context(ctx.run_id), once=Once(ctx))
+        return replace(self._tools.context(ctx.run_id), once=TurnOnce(ctx))
 
     async def _resolved(self, state: PipelineState, context: ActorContext) -> tuple[CrawlStep, Hidden]:
         """Return the step with every reference replaced, and the secrets that are in it now."""

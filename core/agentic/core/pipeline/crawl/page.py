@@ -33,7 +33,7 @@ from agentic.core.pipeline.crawl.store import (
 )
 from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.expressions.secret_masking import Hidden
-from agentic.core.pipeline.policies.attempts import GivenUp, RetryContext, Tell, try_until_settled
+from agentic.core.pipeline.policies.attempts import GivenUp, OnAttempt, RetryContext, try_until_settled
 from agentic.core.pipeline.policies.policies import Config, Levels
 from agentic.core.pipeline.spec.spec import CrawlStep
 from agentic.core.pipeline.spec.step_names import detail_place, page_actors
@@ -98,7 +98,7 @@ class PageProcessor:
     call: str
     hidden: Hidden
     credentials: UrlCredentials
-    tell: Callable[[str], Tell]
+    tell: Callable[[str], OnAttempt]
     rerun: Callable[[str], Awaitable[None]]
     inputs: dict[ValuePath, RepeatedInput] = field(default_factory=dict)
 

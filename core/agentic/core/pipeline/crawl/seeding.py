@@ -15,7 +15,7 @@ from agentic.core.pipeline.crawl.store import CrawlStore
 from agentic.core.pipeline.spec.spec import CrawlStep
 from agentic.core.pipeline.spec.step_names import SITEMAP_ACTOR
 
-Pieces = AsyncGenerator[Sequence[str], None]
+AddressPieces = AsyncGenerator[Sequence[str], None]
 
 
 class Seeding:
@@ -33,7 +33,7 @@ class Seeding:
     """
 
     def __init__(
-        self, step: CrawlStep, pieces: Pieces, store: CrawlStore, credentials: UrlCredentials
+        self, step: CrawlStep, pieces: AddressPieces, store: CrawlStore, credentials: UrlCredentials
     ) -> None:
         self.is_over = False
         self.more = asyncio.Event()

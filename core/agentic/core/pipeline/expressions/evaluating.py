@@ -32,7 +32,7 @@ MAX_STEPS = 2_000_000
 MAX_RESULT_CHARS = 20_000_000
 """Characters of a result as JSON, unless the input of the expression is larger itself."""
 
-Node = Mapping[str, Any]
+ExpressionNode = Mapping[str, Any]
 _GROWING = frozenset({"multi_select_list", "multi_select_dict", "function_expression", "flatten"})
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _QUOTES = "'\"`"
@@ -66,7 +66,7 @@ def check_text(text: str) -> None:
             raise CostError(f"it has more than {MAX_BRACKETS} nested brackets")
 
 
-def check_tree(node: Node) -> None:
+def check_tree(node: ExpressionNode) -> None:
     """Check a parsed expression.
 
     Raises:
@@ -106,7 +106,7 @@ def _may_grow(_text: str, parsed: ParsedResult) -> bool:
     return any(node["type"] in _GROWING for node in _nodes(parsed.parsed))
 
 
-def _nodes(node: Node) -> Iterator[Node]:
+def _nodes(node: ExpressionNode) -> Iterator[ExpressionNode]:
     waiting = [node]
     while waiting:
         part = waiting.pop()
@@ -114,7 +114,7 @@ def _nodes(node: Node) -> Iterator[Node]:
         waiting.extend(_children(part))
 
 
-def _children(node: Node) -> list[Node]:
+def _children(node: ExpressionNode) -> list[ExpressionNode]:
     return [child for child in node["children"] if isinstance(child, Mapping)]
 
 

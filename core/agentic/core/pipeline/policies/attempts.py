@@ -23,7 +23,7 @@ from agentic.core.records import record
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
-Tell = Callable[[StepAttempt], Awaitable[None]]
+OnAttempt = Callable[[StepAttempt], Awaitable[None]]
 
 log = get_logger(__name__)
 
@@ -71,7 +71,7 @@ class RetryContext:
     subject: str
     seed: str = ""
     hidden: Hidden = NOTHING_HIDDEN
-    tell: Tell | None = None
+    tell: OnAttempt | None = None
     rerun: Callable[[str], Awaitable[None]] | None = None
     sleep: Sleep = asyncio.sleep
 

@@ -9,7 +9,7 @@ from agentic.core.actors.context import Decide
 from agentic.core.audit import ENGINE, DecisionKind, decided
 from agentic.core.audit import Decision as Audited
 from agentic.core.graph import CustomEvent, WorkflowContext
-from agentic.core.pipeline.policies.attempts import Tell
+from agentic.core.pipeline.policies.attempts import OnAttempt
 from agentic.core.pipeline.policies.policies import Action, FailureDecision, StepAttempt
 from agentic.core.types import JSONValue, RunId
 
@@ -30,7 +30,7 @@ OF_PAGES: Collection[Action] = frozenset({"rerun", "fallback"})
 
 def tell_changes(
     ctx: WorkflowContext, subject: str, decide: Decide, actions: Collection[Action] = frozenset(_KINDS)
-) -> Tell:
+) -> OnAttempt:
     """Return a function that sends an event for each change of strategy, and records the decisions.
 
     Args:

@@ -10,7 +10,7 @@ from agentic.core.pipeline.spec.loader import read_spec
 from agentic.core.pipeline.spec.spec import PipelineSpec
 from agentic.core.types import JSONValue
 
-Step = dict[str, JSONValue]
+StepData = dict[str, JSONValue]
 
 _MODES = {"never": "http", "auto": "auto", "always": "browser"}
 
@@ -70,18 +70,18 @@ def _page(intent: IntentSpec) -> list[JSONValue]:
 
 
 def _list(intent: IntentSpec) -> list[JSONValue]:
-    listed: Step = {"actor": "extract_list", "config": {"item_selector": intent.items, "required": True}}
+    listed: StepData = {"actor": "extract_list", "config": {"item_selector": intent.items, "required": True}}
     return [_fetch(intent, "${inputs.url}"), listed, *_each(intent)]
 
 
 def _search(intent: IntentSpec) -> list[JSONValue]:
-    found: Step = {"actor": "search", "config": {"keywords": list(intent.keywords)}}
-    listed: Step = {"actor": "extract_list", "config": {"item_selector": intent.items}}
+    found: StepData = {"actor": "search", "config": {"keywords": list(intent.keywords)}}
+    listed: StepData = {"actor": "extract_list", "config": {"item_selector": intent.items}}
     return [_fetch(intent, "${inputs.url}"), found, listed, *_each(intent)]
 
 
 def _site(intent: IntentSpec) -> list[JSONValue]:
-    crawl: Step = {
+    crawl: StepData = {
         "type": "crawl",
         "start": "${inputs.url}",
         "sitemaps": True,
@@ -101,7 +101,7 @@ def _feed(intent: IntentSpec) -> list[JSONValue]:
 
 def _each(intent: IntentSpec) -> list[JSONValue]:
     details: list[JSONValue] = [_fetch(intent, None), *_read(intent)]
-    loop: Step = {
+    loop: StepData = {
         "type": "loop",
         "source": "list_item_urls",
         "loop_steps": details,
@@ -110,7 +110,7 @@ def _each(intent: IntentSpec) -> list[JSONValue]:
     return [_given(loop), _aggregate(intent)]
 
 
-def _fetch(intent: IntentSpec, url: str | None) -> Step:
+def _fetch(intent: IntentSpec, url: str | None) -> StepData:
     return {"actor": "fetch", "config": _given({"url": url, "mode": _MODES[intent.browser]})}
 
 
@@ -120,11 +120,11 @@ def _read(intent: IntentSpec) -> list[JSONValue]:
     return [{"actor": "extract_detail", "config": {"schema": intent.fields}}]
 
 
-def _aggregate(intent: IntentSpec, **more: JSONValue) -> Step:
+def _aggregate(intent: IntentSpec, **more: JSONValue) -> StepData:
     return {"actor": "aggregate", "config": {"key": intent.key, **more}}
 
 
-def _given(values: Mapping[str, JSONValue]) -> Step:
+def _given(values: Mapping[str, JSONValue]) -> StepData:
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -155,7 +155,7 @@ class ChooseStep(_Step):
 class PipelineStep(_WhenStep):
     """Run a whole pipeline as a step; it sees nothing but its inputs.
 
-    Gives ``items`` and ``counts`` as the pipeline does. Manners and limits of requests are those of the
+    Gives ``items`` and ``counts`` as the pipeline does. Politeness and limits of requests are those of the
     pipeline around it.
     """
 

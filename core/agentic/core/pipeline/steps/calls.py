@@ -15,7 +15,13 @@ from agentic.core.old_methods import name_of_override
 from agentic.core.pipeline.expressions.expressions import SECRETS, Path
 from agentic.core.pipeline.expressions.references import resolve
 from agentic.core.pipeline.expressions.secret_masking import NOTHING_HIDDEN, Hidden, read_secrets
-from agentic.core.pipeline.policies.attempts import GivenUp, RetryContext, Success, Tell, try_until_settled
+from agentic.core.pipeline.policies.attempts import (
+    GivenUp,
+    OnAttempt,
+    RetryContext,
+    Success,
+    try_until_settled,
+)
 from agentic.core.pipeline.policies.policies import ErrorRule, Levels, default_rules
 from agentic.core.pipeline.spec.own_secrets import NO_OWN_SECRETS, OwnSecrets
 from agentic.core.pipeline.spec.spec import Config
@@ -82,7 +88,7 @@ class ActorCall:
         return Given(self.own.credentials.applied_config(config) if self.own.credentials else config, hidden)
 
     async def run(
-        self, ctx: ActorContext, given: Given, state: PipelineState, tell: Tell | None = None
+        self, ctx: ActorContext, given: Given, state: PipelineState, tell: OnAttempt | None = None
     ) -> Success[BaseModel | Again] | GivenUp:
         """Call the actor, and handle failures as the rules say.
 

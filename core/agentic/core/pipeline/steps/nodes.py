@@ -120,19 +120,19 @@ class ActorNode(Executor):
     async def on_cancel(self, message: object, ctx: WorkflowContext) -> None:
         """Call the actor, so that it ends its external work."""
         turn = message if isinstance(message, ActorTurn) else _first_turn(cast(PipelineState, message))
-        context = self._context_of(ctx, Once(ctx, turn.done))
+        context = self._context_of(ctx, TurnOnce(ctx, turn.done))
         try:
             given = await self._call.prepare(turn.state, context)
         except MissingResultError:
             return  # it was never called
         await cancel_call(self._call, context, given, ctx)
 
-    def _context_of(self, ctx: WorkflowContext, once: Once) -> ActorContext:
+    def _context_of(self, ctx: WorkflowContext, once: TurnOnce) -> ActorContext:
         return replace(self._context(ctx.run_id), call=f"{ctx.run_id}/{self._position.step}", once=once)
 
     async def _turn(self, turn: ActorTurn, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
         state = turn.state
-        once = Once(ctx, turn.done)
+        once = TurnOnce(ctx, turn.done)
         warned: list[str] = []
         context = replace(self._context_of(ctx, once), warn=warned.append)
         try:
@@ -165,7 +165,7 @@ def _first_turn(state: PipelineState) -> ActorTurn:
     return ActorTurn(state=state, done=(), after_s=0.0)
 
 
-class Once:
+class TurnOnce:
     """The work a call did once: saved in the ledger at once, and passed on from turn to turn.
 
     Args:

@@ -20,11 +20,11 @@ from agentic.core.ledger.records import (
     ActivationStatus,
     EventBatch,
     Lease,
+    LedgerStep,
     NewActivation,
     NewRun,
     RunRow,
     Settled,
-    Step,
 )
 from agentic.core.testing.checkpoint_contract import Changes, checkpoint
 from agentic.core.types import ExecutorId, RunId
@@ -89,11 +89,11 @@ def step(
     status: RunStatus = RunStatus.RUNNING,
     run_id: str = RUN,
     changes: Changes | None = None,
-) -> Step:
+) -> LedgerStep:
     """Return a step as a decision writes it."""
     whole = checkpoint(revision, changes, run_id=run_id)
     metadata = replace(whole.metadata, superstep=superstep, status=status)
-    return Step(checkpoint=replace(whole, metadata=metadata), activations=activations)
+    return LedgerStep(checkpoint=replace(whole, metadata=metadata), activations=activations)
 
 
 def new_run(activations: Sequence[NewActivation] | None = None, *, run_id: str = RUN) -> NewRun:
@@ -102,7 +102,7 @@ def new_run(activations: Sequence[NewActivation] | None = None, *, run_id: str =
     return NewRun(step=step(activations=first, run_id=run_id), workflow="flow")
 
 
-def ended(status: RunStatus = RunStatus.COMPLETED, *, revision: int = 2, run_id: str = RUN) -> Step:
+def ended(status: RunStatus = RunStatus.COMPLETED, *, revision: int = 2, run_id: str = RUN) -> LedgerStep:
     """Return the step that ends a run in its first superstep, or makes it rest there."""
     return step(revision, 0, status=status, run_id=run_id)
 

@@ -12,7 +12,7 @@ from agentic.core.graph.checkpoints.store import StoredCheckpoint
 from agentic.core.graph.errors import CheckpointNotFoundError
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger.port import LedgerTransaction
-from agentic.core.ledger.records import EventBatch, StateChanges, Step
+from agentic.core.ledger.records import EventBatch, LedgerStep, StateChanges
 from agentic.core.testing.checkpoint_contract import HISTORY, ODD_NAMES, Changes, checkpoint
 from agentic.core.testing.ledger.cases import OTHER, RUN, UsesLedger, batch, ended, new_run, step
 from agentic.core.types import RunId
@@ -44,7 +44,7 @@ class LedgerCheckpointsContract(UsesLedger):
             schema_version=3,
             forked_from="elsewhere@4",
         )
-        ledger.add_run(replace(new_run(), step=Step(checkpoint=replace(whole, metadata=facts))))
+        ledger.add_run(replace(new_run(), step=LedgerStep(checkpoint=replace(whole, metadata=facts))))
         found = ledger.load(RUN)
         assert (found.head, dict(found.parts)) == (head, changes)
         assert replace(found.metadata, size_bytes=0) == facts
@@ -154,13 +154,13 @@ class LedgerCheckpointsContract(UsesLedger):
     def _begin(
         self, ledger: LedgerTransaction, changes: Changes, *, head: str | None = None, run_id: RunId = RUN
     ) -> None:
-        first = Step(checkpoint=checkpoint(1, changes, run_id=run_id, head=head))
+        first = LedgerStep(checkpoint=checkpoint(1, changes, run_id=run_id, head=head))
         ledger.add_run(replace(new_run(run_id=run_id), step=first))
 
     def _go_on(
         self, ledger: LedgerTransaction, revision: int, changes: Changes, *, head: str | None = None
     ) -> None:
-        later = Step(checkpoint=checkpoint(revision, changes, head=head))
+        later = LedgerStep(checkpoint=checkpoint(revision, changes, head=head))
         assert ledger.advance(RUN, revision - 2, revision - 1, later)
 
 
@@ -271,7 +271,7 @@ def _place(one: EventBatch) -> tuple[str, int]:
     return (one.run_id, one.first)
 
 
-def _telling(revision: int, run_id: str = RUN) -> Step:
+def _telling(revision: int, run_id: str = RUN) -> LedgerStep:
     told = step(revision, revision - 1, run_id=run_id)
     return replace(told, events=[batch(revision, revision, run_id)])
 

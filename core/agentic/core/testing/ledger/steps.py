@@ -14,10 +14,10 @@ from agentic.core.ledger.records import (
     ActivationRow,
     ActivationStatus,
     Lease,
+    LedgerStep,
     NewActivation,
     RunRow,
     Settled,
-    Step,
 )
 from agentic.core.testing.ledger.cases import (
     CHILD,
@@ -53,7 +53,10 @@ from agentic.core.testing.ledger.runs import FINAL
 from agentic.core.types import RunId
 
 STOPS = [status for status in RunStatus if status is not RunStatus.RUNNING]
-LEAVING: Mapping[str, Step] = {"goes on": step(2, 1), **{str(status): ended(status) for status in STOPS}}
+LEAVING: Mapping[str, LedgerStep] = {
+    "goes on": step(2, 1),
+    **{str(status): ended(status) for status in STOPS},
+}
 
 
 class LedgerStepsContract(UsesLedger):
@@ -175,7 +178,7 @@ class LedgerStepsContract(UsesLedger):
 
     @pytest.mark.parametrize("leave", [pytest.param(one, id=name) for name, one in LEAVING.items()])
     def test_what_is_open_in_a_superstep_that_is_left_is_skipped(
-        self, ledger: LedgerTransaction, leave: Step
+        self, ledger: LedgerTransaction, leave: LedgerStep
     ) -> None:
         settled = {1: DONE, 2: LATER, 3: IN_REVIEW, 4: WAITING}
         ledger.add_run(new_run([*due(6), *_behind(lanes=1)]))

@@ -141,14 +141,14 @@ def agents(port: int, *, live: bool) -> list[AgentFacts]:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class DemoJob:
     """An execution the demo waits for."""
 
     agent: AgentModel
     execution: ExecutionModel
 
 
-def submit(settings: Settings, database: Database, wanted: Sequence[AgentFacts]) -> list[Job]:
+def submit(settings: Settings, database: Database, wanted: Sequence[AgentFacts]) -> list[DemoJob]:
     """Register project and agents, and queue an execution of each for the Celery worker."""
     from agentic.executors.agents.catalog import put_agent
     from agentic.executors.commands.run.running import checked_dispatcher
@@ -158,10 +158,10 @@ def submit(settings: Settings, database: Database, wanted: Sequence[AgentFacts])
     with database.writing() as session:
         project = ensured_project(session, None, settings)
         known = [put_agent(session, project, facts, replace=True) for facts in wanted]
-    return [Job(agent, dispatcher.submit(database, agent)) for agent in known]
+    return [DemoJob(agent, dispatcher.submit(database, agent)) for agent in known]
 
 
-async def watch(bus: EventBus, database: Database, jobs: Sequence[Job]) -> None:
+async def watch(bus: EventBus, database: Database, jobs: Sequence[DemoJob]) -> None:
     """Show the events of ``jobs`` from the bus, until all have ended in the database."""
     from agentic.executors.commands.run.progress import ProgressLines, progress_bars
 
@@ -189,7 +189,7 @@ async def _follow(bus: EventBus, lines: Mapping[str, ProgressLines]) -> None:
                 line.tell(published.event)
 
 
-def _all_ended(database: Database, jobs: Sequence[Job]) -> bool:
+def _all_ended(database: Database, jobs: Sequence[DemoJob]) -> bool:
     """Whether all executions have ended, and their runs' events are on the stream."""
     from sqlalchemy import exists, select
 
@@ -201,14 +201,14 @@ def _all_ended(database: Database, jobs: Sequence[Job]) -> bool:
         return not session.scalar(select(exists().where(RunEventModel.published_at.is_(None))))
 
 
-def _reloaded(database: Database, jobs: Sequence[Job]) -> list[tuple[AgentModel, ExecutionModel]]:
+def _reloaded(database: Database, jobs: Sequence[DemoJob]) -> list[tuple[AgentModel, ExecutionModel]]:
     from agentic.mappers import find_execution
 
     with database.reading() as session:
         return [(job.agent, find_execution(session, job.agent.project_id, job.execution.id)) for job in jobs]
 
 
-def show(database: Database, jobs: Sequence[Job], event_count: int) -> int:
+def show(database: Database, jobs: Sequence[DemoJob], event_count: int) -> int:
     """Print rows, executions and the number of events; return how many executions failed."""
     from agentic.mappers import ExecutionStatus
 

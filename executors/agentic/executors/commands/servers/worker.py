@@ -26,7 +26,7 @@ class Pool(StrEnum):
     SOLO = "solo"
 
 
-class LogLevel(StrEnum):
+class WorkerLogLevel(StrEnum):
     """The lowest level to log."""
 
     DEBUG = "debug"
@@ -42,7 +42,7 @@ def worker(
         Pool, typer.Option(help="Processes, or threads (for work that mostly waits).")
     ] = Pool.PREFORK,
     queues: Annotated[str | None, typer.Option(help="Queues to serve (comma-separated).")] = None,
-    loglevel: Annotated[LogLevel, typer.Option(help="Lowest log level.")] = LogLevel.INFO,
+    loglevel: Annotated[WorkerLogLevel, typer.Option(help="Lowest log level.")] = WorkerLogLevel.INFO,
     hostname: Annotated[str | None, typer.Option(help="Worker name: agentic@<host>.")] = None,
 ) -> None:
     """Run agents from the broker until stopped.
@@ -92,7 +92,7 @@ def run_worker(app: Celery, arguments: Sequence[str]) -> int:
 
 def beat(
     *,
-    loglevel: Annotated[LogLevel, typer.Option(help="Lowest log level.")] = LogLevel.INFO,
+    loglevel: Annotated[WorkerLogLevel, typer.Option(help="Lowest log level.")] = WorkerLogLevel.INFO,
 ) -> None:
     """Start due schedules until stopped; several beats may run at once."""
     settings = load_settings()

@@ -12,7 +12,7 @@ from agentic.core.graph.codec.codec import from_text, to_text
 from agentic.core.graph.errors import CorruptContentError
 from agentic.core.graph.model.events import EventKind, WorkflowEvent
 from agentic.core.graph.model.result import RunStatus
-from agentic.core.ledger import ActivationStatus, LedgerTransaction, RunRow, Step
+from agentic.core.ledger import ActivationStatus, LedgerStep, LedgerTransaction, RunRow
 from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue, RunId
@@ -81,7 +81,7 @@ def _is_at_work(ledger: LedgerTransaction, run_id: RunId, now: float) -> bool:
     )
 
 
-def _cancelled(stored: StoredCheckpoint, run: RunRow, now: float) -> Step:
+def _cancelled(stored: StoredCheckpoint, run: RunRow, now: float) -> LedgerStep:
     """Return the step that ends a run as it is, without reading state that needs its types."""
     head, event = stored.head, None
     data = _read(head)
@@ -98,7 +98,7 @@ def _cancelled(stored: StoredCheckpoint, run: RunRow, now: float) -> Step:
     )
     checkpoint = Checkpoint(metadata=metadata, head=head)
     events = [] if event is None else batches([event])
-    return Step(checkpoint=checkpoint, events=events, deadline=run.deadline)
+    return LedgerStep(checkpoint=checkpoint, events=events, deadline=run.deadline)
 
 
 def _event(data: dict[str, JSONValue], run: RunRow, now: float, sequence: int) -> WorkflowEvent:

@@ -52,7 +52,7 @@ class WaitsForChild:
     call: SubCall
 
 
-Outcome = ActivationResult | RetryLater | WaitsForChild
+ActivityOutcome = ActivationResult | RetryLater | WaitsForChild
 
 ChildReader = Callable[[WorkflowDefinition, SubCall], Awaitable[tuple[RunResult, SubRun] | None]]
 """Returns the result of a child run; None if it must start, or continue with answers."""
@@ -135,7 +135,7 @@ class Activity:
         is_final = is_new and progress.failures[-1].delay_s is None
         return replace(progress, failures=progress.failures[:-1]) if is_final else progress
 
-    async def try_once(self) -> Outcome:
+    async def try_once(self) -> ActivityOutcome:
         """Enter the handler once; its log lines name the run and activation.
 
         Raises:
@@ -189,11 +189,11 @@ class Activity:
         left_s = max(self._deadline - time.time(), 0)
         return left_s if self._timeout_s is None else min(self._timeout_s, left_s)
 
-    async def fail(self, error: Exception) -> Outcome:
+    async def fail(self, error: Exception) -> ActivityOutcome:
         """Record that the try failed after all; return the outcome."""
         return _outcome(await self._attempts.fail(error))
 
-    async def overrun(self) -> Outcome:
+    async def overrun(self) -> ActivityOutcome:
         """Record that the try was abandoned because it exceeded its time and did not end; return the outcome.
 
         Raises:
@@ -266,5 +266,5 @@ class _AwaySignal(ParkedSignal):
         self.error = error
 
 
-def _outcome(tried: ActivationResult | float) -> Outcome:
+def _outcome(tried: ActivationResult | float) -> ActivityOutcome:
     return tried if isinstance(tried, ActivationResult) else RetryLater(tried)

@@ -18,7 +18,7 @@ from agentic.core.graph.model.result import RunStatus
 from agentic.core.graph.model.state import RunState
 from agentic.core.graph.planning.planner import Transition
 from agentic.core.graph.planning.shared_state import view_after
-from agentic.core.ledger import ActivationId, NewActivation, OnCommit, Step
+from agentic.core.ledger import ActivationId, LedgerStep, NewActivation, OnCommit
 from agentic.core.masking import KnownSecrets
 from agentic.core.records import record
 from agentic.core.types import RunId
@@ -40,7 +40,7 @@ class StepPlan:
         on_commit: Called in the transaction that writes it.
     """
 
-    step: Step
+    step: LedgerStep
     state: RunState
     draft: CheckpointDraft
     stays: bool
@@ -192,7 +192,7 @@ class CachedRun:
         # The parent run has the requests of a child run, and reports to it when they have expired.
         asked_here = () if state.path else state.open_requests
         deadlines = [asked.deadline for asked in asked_here if asked.deadline is not None]
-        step = Step(
+        step = LedgerStep(
             checkpoint=draft.checkpoint,
             activations=self._new_activations(state),
             events=batches(told),

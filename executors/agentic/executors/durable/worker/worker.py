@@ -41,8 +41,8 @@ from agentic.executors.durable.runs.children import ChildRun, prepared_child, wr
 from agentic.executors.durable.runs.encoding import write_progress, write_result
 from agentic.executors.durable.worker.activity import (
     Activity,
+    ActivityOutcome,
     DeadlineSignal,
-    Outcome,
     RetryLater,
     WaitsForChild,
 )
@@ -156,7 +156,7 @@ class DurableWorker:
         self._until = 0.0
         self._worked = Worked()
         self._read: StoredCheckpoint | None = None
-        self._handling: HandlerTask[Outcome] | None = None
+        self._handling: HandlerTask[ActivityOutcome] | None = None
         self._end_reason: str | None = None
 
     async def work(self, wanted: ActivationId | None = None) -> Worked:
@@ -275,7 +275,9 @@ class DurableWorker:
                 return await self._stopped(job, stopped)
         return await self._settled(job, outcome)
 
-    async def _outcome(self, job: _Job, task: HandlerTask[Outcome], *, is_stopped: bool) -> Outcome | None:
+    async def _outcome(
+        self, job: _Job, task: HandlerTask[ActivityOutcome], *, is_stopped: bool
+    ) -> ActivityOutcome | None:
         """Return the outcome of a try; None when it was stopped from outside."""
         executor_id = job.claimed.lease.id.executor_id
         if not task.done():
@@ -349,7 +351,7 @@ class DurableWorker:
         if self._host.on_refused is not None:
             self._host.on_refused(reason)
 
-    async def _settled(self, job: _Job, outcome: Outcome) -> Claimed | None:
+    async def _settled(self, job: _Job, outcome: ActivityOutcome) -> Claimed | None:
         """Save the outcome of a try; retry while the database is unavailable, without the handler."""
         waits = pauses()
         while True:
