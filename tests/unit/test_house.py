@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -44,6 +45,16 @@ def test_no_folder_holds_more_than_18_modules() -> None:
         if path.name != "__init__.py" and "versions" not in path.parts
     )
     assert {folder: count for folder, count in held.items() if count > 18} == {}
+
+
+def test_no_public_type_name_stands_for_two_things() -> None:
+    defined: defaultdict[str, list[str]] = defaultdict(list)
+    for room in ("core", "executors", "mappers", "migrations"):  # platforms may repeat names such as Item
+        for path in (ROOT / room).rglob("*.py"):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    defined[node.name].append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in defined.items() if len(paths) > 1} == {}
 
 
 def test_no_modules_import_each_other_in_a_circle_annotations_counted() -> None:
