@@ -90,7 +90,7 @@ FAULTS: Mapping[str, Mutant] = {
         memory_states, 'listed("unpublished"), limit', 'listed("unpublished"), 1, limit', seed=31
     ),
     "what is known of a run is never too old": Mutant(
-        run_cache, "cached_run is None or cached_run.revision < revision", "image is None", seed=17
+        run_cache, "cached_run is None or cached_run.revision < revision", "cached_run is None", seed=17
     ),
     "leases are not extended": Mutant(leases, "if not held:", "if held:", seed=38),
     "what joins a result is not done": Mutant(worker, "if result.on_commit:", "if False:", seed=47),
