@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from agentic.mappers import ResultMapper, stated, upsert
+from agentic.mappers import ResultMapper, upsert, value_or_cleared
 
 from agentic_plugin_mastodon.items import Account, Found, Status
 from agentic_plugin_mastodon.models import MastodonStatusModel, MastodonTimelineModel
@@ -70,9 +70,9 @@ def row_of(status: Status, instance: str) -> dict[str, object]:
         "content": status.content,
         "spoiler_text": status.spoiler_text,
         "sensitive": status.sensitive,
-        "language": stated(status, "language", status.language),
+        "language": value_or_cleared(status, "language", status.language),
         "visibility": status.visibility,
-        "url": stated(status, "url", status.url),
+        "url": value_or_cleared(status, "url", status.url),
         "in_reply_to_id": status.in_reply_to_id,
         "reblog_of_uri": status.reblog.uri if status.reblog else None,
         "tags": None if status.tags is None else [tag.name for tag in status.tags],
