@@ -74,6 +74,17 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def first_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file as the first command of a home makes it, to be copied."""
+    from agentic.core.hooks import get_registry
+    from agentic.migrations import upgrade
+
+    path = tmp_path_factory.mktemp("first") / "agentic.db"
+    upgrade(f"sqlite:///{path}", get_registry())
+    return path
+
+
 @pytest.fixture
 def empty_url(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
     """A database without tables; on SQLite neither the file nor its folder is there."""

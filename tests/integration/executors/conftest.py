@@ -202,10 +202,9 @@ def valkey() -> Iterator[ValkeyServer]:
 
 
 @pytest.fixture(scope="session")
-def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty_database(first_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database file with all tables and the project ``default``."""
-    path = tmp_path_factory.mktemp("database") / "agentic.db"
-    upgrade(f"sqlite:///{path}", get_registry())
+    path = Path(shutil.copy(first_file, tmp_path_factory.mktemp("database") / "agentic.db"))
     database = Database(f"sqlite:///{path}")
     with database.writing() as session:
         add_project(session, "default")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,8 +59,10 @@ def site() -> Iterator[FakeServer]:
 
 
 @pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_file: Path) -> None:
     monkeypatch.setenv("AGENTIC_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    shutil.copy(first_file, tmp_path / "home" / "agentic.db")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
 

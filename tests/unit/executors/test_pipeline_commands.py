@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,10 @@ INTENT = "{name: offers, kind: page, url: 'http://a/', fields: {title: h1}}"
 
 
 @pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_file: Path) -> None:
     monkeypatch.setenv("AGENTIC_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    shutil.copy(first_file, tmp_path / "home" / "agentic.db")
     monkeypatch.chdir(tmp_path)
 
 
