@@ -43,7 +43,8 @@ def test_beats_that_are_killed_and_whose_clocks_jump_fire_each_due_time_once(sta
 
 
 def start_beat(stage: Scene) -> subprocess.Popen[bytes]:
-    return stage.place.start("celery", "-A", "agentic.executors", "beat", "-S", SCHEDULER, "--pidfile", "")
+    options = ("-S", SCHEDULER, "--pidfile", "")
+    return stage.place.start_command("-A", "agentic.executors", "beat", *options, module="celery")
 
 
 def until_fired_again(stage: Scene) -> None:

@@ -143,10 +143,10 @@ class Place:
         self.workers.append(process)
         return process
 
-    def start_command(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start ``agentic`` with these arguments in the same way."""
+    def start_command(self, *arguments: str, module: str = "") -> subprocess.Popen[bytes]:
+        """Start ``agentic``, or a module, with these arguments: forked, which takes a second less."""
         with self._next_log() as log:
-            process = start_command(arguments, self.env, self.path, log, is_apart=True)
+            process = start_command(arguments, self.env, self.path, log, is_apart=True, module=module)
         self.workers.append(process)
         return process
 

@@ -37,7 +37,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.requirement("BR07")]
 
 
 def start_beat(place: Place) -> subprocess.Popen[bytes]:
-    return place.start("celery", "-A", "agentic.executors", "beat", "--pidfile", "", "--loglevel", "info")
+    options = ("--pidfile", "", "--loglevel", "info")
+    return place.start_command("-A", "agentic.executors", "beat", *options, module="celery")
 
 
 def schedule(place: Place, name: str, *, every_s: int, catch_up: CatchUp = CatchUp.LAST) -> None:

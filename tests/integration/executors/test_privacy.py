@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 from agentic.core.private import is_wide
 from agentic.core.settings import load_settings
@@ -51,15 +52,11 @@ def shared() -> Iterator[Path]:
 
 def agentic(home: Path, *arguments: str, umask: int, **variables: str) -> subprocess.CompletedProcess[str]:
     given = {name: value for name, value in os.environ.items() if not name.startswith("AGENTIC_")}
-    return subprocess.run(
-        [sys.executable, "-m", "agentic.core.cli", *arguments],
-        env={**given, "AGENTIC_HOME": str(home), **variables},
-        cwd=home.parent,
-        umask=umask,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    before = os.umask(umask)
+    try:
+        return run_command(arguments, {**given, "AGENTIC_HOME": str(home), **variables}, home.parent)
+    finally:
+        os.umask(before)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
