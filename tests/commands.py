@@ -64,6 +64,7 @@ def start_command(
     folder: Path,
     out: IO[bytes] | None = None,
     *,
+    stdin: int | None = None,
     is_apart: bool = False,
     module: str = "",
 ) -> Command:
@@ -74,6 +75,7 @@ def start_command(
         env: Its whole environment.
         folder: Where it works.
         out: Gets all that it writes; kept for :meth:`Command.communicate`, if omitted.
+        stdin: The descriptor that it reads; nothing, if omitted.
         is_apart: Whether it has a session, and a group of processes, of its own.
         module: Runs in place of ``agentic``, as ``python -m`` would run it.
     """
@@ -89,7 +91,8 @@ def start_command(
     ours, its = os.pipe()
     kept = [out, out] if out else [tempfile.TemporaryFile(), tempfile.TemporaryFile()]  # noqa: SIM115 - closed later
     with open(os.devnull, "rb") as nothing, os.fdopen(its, "wb") as end:  # noqa: PTH123 - a descriptor is wanted
-        fds = [file.fileno() for file in (nothing, *kept, end)]
+        read = nothing.fileno() if stdin is None else stdin
+        fds = [read, *(file.fileno() for file in (*kept, end))]
         socket.send_fds(_parent()[0], [json.dumps(order).encode()], fds)
     return Command(words, os.fdopen(ours, "rb", buffering=0), [] if out else kept)
 

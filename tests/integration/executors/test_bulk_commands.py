@@ -15,6 +15,7 @@ from typing import cast
 
 import pytest
 from sqlalchemy import QueuePool, update
+from tests.commands import start_command
 from tests.integration.executors.shells import Shell
 
 from agentic.core.errors import UnknownPlatformError
@@ -97,18 +98,12 @@ def at_terminal(typed: str, *arguments: str) -> tuple[int, str]:
     ours, theirs = os.openpty()
     try:
         os.write(ours, typed.encode())
-        done = subprocess.run(
-            [sys.executable, "-m", "agentic.core.cli", *arguments],
-            stdin=theirs,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        done = start_command(arguments, os.environ, Path(), stdin=theirs)
+        _, complaints = done.communicate(timeout=60)
     finally:
         os.close(ours)
         os.close(theirs)
-    return done.returncode, done.stderr
+    return done.returncode, complaints
 
 
 def without_standard_input(*arguments: str) -> tuple[int, str]:
