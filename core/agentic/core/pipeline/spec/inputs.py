@@ -69,10 +69,12 @@ class Declaring(Protocol):
     @property
     def name(self) -> str:
         """Its name, for errors."""
+        ...
 
     @property
     def inputs(self) -> Mapping[str, InputSpec]:
         """Name -> input."""
+        ...
 
 
 def read_inputs(spec: Declaring, given: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
