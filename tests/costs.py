@@ -2,7 +2,8 @@
 
 ``costs.txt`` has an entry for each file that takes more than a second. At the end of a session the files are
 listed that took more than twice their entry. Nothing fails: beside a busy process the same test takes half as
-long again. ``pytest --write-costs`` writes the entries anew.
+long again, and a process that files share counts where it ends. ``pytest --write-costs`` writes the entries
+anew.
 
 Where several processes share the tests, the files that cost most come first: none is left for the end.
 """
