@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Generic, Literal, Protocol, TypeVar, cast, overload
 
 from typing_extensions import TypeVar as DefaultTypeVar
 
-from agentic.core.graph.codec.codec import describe, from_text, to_text
+from agentic.core.graph.codec.codec import describe
 from agentic.core.graph.codec.payload import Payload
-from agentic.core.graph.definition.pending_calls import CLOSED, PendingCalls
-from agentic.core.graph.definition.run_services import BaseWorkflow, RunServices, StateView, SubCall
+from agentic.core.graph.definition.entry import Entry
+from agentic.core.graph.definition.run_services import BaseWorkflow, SubCall
 from agentic.core.graph.errors import (
-    ContextClosedError,
     HandlerError,
     NoLedgerError,
     NotStoredError,
@@ -28,15 +25,13 @@ from agentic.core.graph.errors import (
 from agentic.core.graph.model.answers import name_type
 from agentic.core.graph.model.events import CustomEvent, EventKind, WorkflowEvent
 from agentic.core.graph.model.history import ExecutorHistory
-from agentic.core.graph.model.messages import Activation, OnCommit, Sent
+from agentic.core.graph.model.messages import OnCommit, Sent
 from agentic.core.graph.model.policies import ApprovalRequest, ApprovalResponse
-from agentic.core.graph.model.progress import Asked, FailedAttempt, Progress, SubRun, request_id
+from agentic.core.graph.model.progress import Asked, FailedAttempt, SubRun, request_id
 from agentic.core.graph.model.reducers import reduced
 from agentic.core.graph.model.result import RunResult
 from agentic.core.graph.model.state import joined
 from agentic.core.graph.names import between_colons, is_storable, sub_run_name, sub_run_name_before
-from agentic.core.masking import masked_data
-from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
 SendT = DefaultTypeVar("SendT", default=Any)
@@ -44,7 +39,6 @@ YieldT = DefaultTypeVar("YieldT", default=Any)
 ResponseT = TypeVar("ResponseT")
 ValueT = TypeVar("ValueT")
 
-_NOT_JSON = "executor {0!r}: ctx.local must be JSON ({1}); keep other values with ctx.set_state"
 _HISTORY = "ctx.history"  # a key of ctx.once
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -63,21 +57,6 @@ class Declares(Protocol):
         """Raise ``SendTypeError`` if the executor does not declare this type of output."""
 
 
-@record
-class Try:
-    """One try of an activation.
-
-    Attributes:
-        progress: The progress that earlier tries left.
-        timeout_at: The latest end, in seconds since the epoch; None for no limit of its own.
-        keeps_inputs: Whether the activation may be tried again.
-    """
-
-    progress: Progress
-    timeout_at: float | None = None
-    keeps_inputs: bool = False
-
-
 class WorkflowContext(Generic[SendT, YieldT]):
     """The view that an executor has of its run while it handles one message.
 
@@ -85,98 +64,45 @@ class WorkflowContext(Generic[SendT, YieldT]):
     nothing.
     """
 
-    # Private slots: handlers must not touch them. The attempt that made the context reads them.
-    __slots__ = (
-        "_activation",
-        "_ask_count",
-        "_asked",
-        "_called",
-        "_commits",
-        "_declared",
-        "_keeps_inputs",
-        "_live_count",
-        "_local",
-        "_local_before",
-        "_once",
-        "_once_locks",
-        "_outputs",
-        "_progress",
-        "_sends",
-        "_services",
-        "_shared",
-        "_sub_error",
-        "_sub_events",
-        "_sub_run_count",
-        "_sub_runs",
-        "_surfaced",
-        "_timeout_at",
-        "_under_way",
-        "_writes",
-    )  # fmt: skip
+    __slots__ = ("_ask_count", "_declared", "_entry", "_once_locks", "_shared", "_sub_run_count")
 
-    def __init__(
-        self,
-        activation: Activation,
-        declared: Declares,
-        services: RunServices,
-        view: StateView,
-        entry: Try,
-    ) -> None:
-        self._activation = activation
+    def __init__(self, entry: Entry, declared: Declares, shared: Mapping[str, Payload]) -> None:
+        self._entry = entry
         self._declared = declared
-        self._services = services
-        self._shared = view.shared
-        self._local_before = view.local
-        self._local: dict[str, JSONValue] | None = None
-        self._progress = entry.progress
-        self._timeout_at = entry.timeout_at
-        self._keeps_inputs = entry.keeps_inputs
-        self._live_count = 0
+        self._shared = shared
         self._ask_count = 0
         self._sub_run_count = 0
-        self._asked: dict[int, Asked] | None = None
-        self._surfaced: list[Asked] | None = None
-        self._called: tuple[str, ...] = ()
-        self._commits: list[OnCommit] | None = None
-        self._once: dict[str, Payload] | None = None
         self._once_locks: dict[str, asyncio.Lock] | None = None
-        self._sub_runs: dict[int, SubRun] | None = None
-        self._sends: list[Sent] = []
-        self._outputs: list[Payload] = []
-        self._writes: list[tuple[str, Payload]] = []
-        self._sub_events: list[WorkflowEvent] = []
-        self._sub_error: Exception | None = None
-        self._under_way: PendingCalls | None = None
 
     @property
     def run_id(self) -> RunId:
         """The run; a sub-workflow's run is named ``parent/executor.superstep.shard``."""
-        return self._services.run_id
+        return self._entry.services.run_id
 
     @property
     def superstep(self) -> int:
         """The superstep, from 0."""
-        return self._activation.superstep
+        return self._entry.activation.superstep
 
     @property
     def executor_id(self) -> ExecutorId:
         """The executor that handles the message."""
-        return self._activation.executor_id
+        return self._entry.activation.executor_id
 
     @property
     def source_ids(self) -> tuple[ExecutorId, ...]:
         """The senders of the message: several after a fan-in, none for the input of the run."""
-        return self._activation.delivery.sources
+        return self._entry.activation.delivery.sources
 
     @property
     def attempt(self) -> int:
         """The number of this try of the activation, from 1."""
-        return len(self._progress.failures) + 1
+        return len(self._entry.progress.failures) + 1
 
     @property
     def previous_attempts(self) -> tuple[FailedAttempt, ...]:
         """The tries of this activation that failed, oldest first."""
-        return self._progress.failures
+        return self._entry.progress.failures
 
     @property
     def previous_errors(self) -> tuple[object, ...]:
@@ -185,28 +111,26 @@ class WorkflowContext(Generic[SendT, YieldT]):
         Failed tries are :class:`FailedAttempt` records. In a sub-workflow, the earlier errors of its node
         come first: every executor in it sees them.
         """
-        told = (*self._services.previous_errors, *self._activation.delivery.feedback)
-        return (*(payload.copy_value() for payload in told), *self._progress.failures)
+        told = (*self._entry.services.previous_errors, *self._entry.activation.delivery.feedback)
+        return (*(payload.copy_value() for payload in told), *self._entry.progress.failures)
 
     @property
     def deadline(self) -> float | None:
         """The deadline of this try, in seconds since the epoch: by its timeout or the run's."""
-        ends = [end for end in (self._timeout_at, self._services.deadline) if end is not None]
+        ends = [end for end in (self._entry.timeout_at, self._entry.services.deadline) if end is not None]
         return min(ends, default=None)
 
     @property
     def idempotency_key(self) -> str:
         """A key for calls to other services. It is the same in every try and entry of this activation."""
-        return f"{self.run_id}:{between_colons(self._activation.origin)}"
+        return f"{self.run_id}:{between_colons(self._entry.activation.origin)}"
 
     @property
     def local(self) -> dict[str, JSONValue]:
         """This executor's own state in this run. Change it in place; it is kept when the handler returns."""
-        if self._under_way is not None:
-            self._check_open("local")
-        if self._local is None:
-            self._local = copy.deepcopy(dict(self._local_before))
-        return self._local
+        if self._entry.calls is not None:
+            self._entry.check_open("local")
+        return self._entry.local
 
     async def send_message(self, message: SendT, target: str | None = None) -> None:
         """Send ``message`` over the out-edges; it arrives in the next superstep.
@@ -218,10 +142,12 @@ class WorkflowContext(Generic[SendT, YieldT]):
         Raises:
             SendTypeError: The handler declares other types of messages.
         """
-        if self._under_way is not None:
-            self._check_open("send_message")
+        if self._entry.calls is not None:
+            self._entry.check_open("send_message")
         self._declared.check_sent(message)
-        self._sends.append(Sent(self._services.pack(message), None if target is None else ExecutorId(target)))
+        self._entry.sends.append(
+            Sent(self._entry.services.pack(message), None if target is None else ExecutorId(target))
+        )
 
     async def yield_output(self, output: YieldT) -> None:
         """Give ``output`` to the caller of the run.
@@ -229,18 +155,10 @@ class WorkflowContext(Generic[SendT, YieldT]):
         Raises:
             SendTypeError: The handler declares other types of outputs.
         """
-        if self._under_way is not None:
-            self._check_open("yield_output")
+        if self._entry.calls is not None:
+            self._entry.check_open("yield_output")
         self._declared.check_yielded(output)
-        self._yield(self._services.pack(output))
-
-    def _yield(self, output: Payload) -> None:
-        """Take an output and report it to the listener at once; it counts when the handler returns."""
-        self._outputs.append(output)
-        if self._services.tell is not None:
-            shown = Payload(output.value, make_data=lambda _: masked_data({"value": output.data})["value"])
-            facts = {"type": type(output.value).__name__, "value": shown}
-            self._tell_facts(self._services.tell, EventKind.OUTPUT_PROVISIONAL, facts)
+        self._entry.add_output(self._entry.services.pack(output))
 
     @overload
     def get_state(self, key: str) -> object: ...
@@ -260,12 +178,12 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
         If the key has a reducer, the reducer adds ``value`` to the current value.
         """
-        if self._under_way is not None:
-            self._check_open("set_state")
+        if self._entry.calls is not None:
+            self._entry.check_open("set_state")
         self._check_name("set_state", key)
-        written = self._services.pack(value)
-        self._writes.append((key, written))
-        value_now = reduced(self._services.reducers, self._shared.get(key), key, written)
+        written = self._entry.services.pack(value)
+        self._entry.writes.append((key, written))
+        value_now = reduced(self._entry.services.reducers, self._shared.get(key), key, written)
         self._shared = {**self._shared, key: value_now}
 
     get_shared_state = get_state
@@ -289,12 +207,12 @@ class WorkflowContext(Generic[SendT, YieldT]):
             RequestExpiredError: The deadline passed first.
             NotStoredError: The run is not stored, so no answer could find it.
         """
-        if self._under_way is not None:
-            self._check_open("request_info")
+        if self._entry.calls is not None:
+            self._entry.check_open("request_info")
         self._ask_count += 1
         number = self._ask_count
         wanted = name_type(response_type)
-        asked = self._all_asked().get(number)
+        asked = self._entry.asked.get(number)
         if asked is None:
             asked = self._ask(number, data, wanted, deadline)
         elif asked.response_type != wanted:
@@ -303,7 +221,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 "was entered again: ask for the same in the same order, or decide through ctx.once"
             )
         if asked.has_expired:
-            raise RequestExpiredError(request_id(self._services.run_id, asked.name))
+            raise RequestExpiredError(request_id(self._entry.services.run_id, asked.name))
         if asked.answer is None:
             raise ParkedSignal(f"waiting for {asked.name}")
         return cast(ResponseT, asked.answer.copy_value())
@@ -329,24 +247,19 @@ class WorkflowContext(Generic[SendT, YieldT]):
             raise RejectedError(action, response.reason)
         return response
 
-    def _all_asked(self) -> dict[int, Asked]:
-        if self._asked is None:
-            self._asked = {int(asked.name.rpartition(".")[2]): asked for asked in self._progress.asked}
-        return self._asked
-
     def _ask(self, number: int, data: object, wanted: str, deadline: timedelta | None) -> Asked:
-        if not self._services.is_stored:
+        if not self._entry.services.is_stored:
             raise NotStoredError(self.executor_id, is_nested="/" in self.run_id)
-        now = self._services.clock()
+        now = self._entry.services.clock()
         asked = Asked(
-            name=f"{between_colons(self._activation.origin)}.{number}",
-            path=joined(self._services.path, self.executor_id),
-            question=self._services.pack(data),
+            name=f"{between_colons(self._entry.activation.origin)}.{number}",
+            path=joined(self._entry.services.path, self.executor_id),
+            question=self._entry.services.pack(data),
             response_type=wanted,
             raised_at=now,
             deadline=None if deadline is None else now + deadline.total_seconds(),
         )
-        self._all_asked()[number] = asked
+        self._entry.asked[number] = asked
         return asked
 
     @overload
@@ -363,18 +276,18 @@ class WorkflowContext(Generic[SendT, YieldT]):
             key: Names the call within the activation.
             function: Called without arguments, at most once unless it fails or the process dies in it.
         """
-        if self._under_way is not None:
-            self._check_open("once")
+        if self._entry.calls is not None:
+            self._entry.check_open("once")
         self._check_name("once", key)
-        with self._calling():
+        with self._entry.calling():
             async with self._once_lock(key):
-                kept = self._kept_once().get(key)
+                kept = self._entry.kept_once.get(key)
                 if kept is None:
                     result = function()
-                    kept = self._services.pack(await result if inspect.isawaitable(result) else result)
-                    if self._services.keep_once is not None:
-                        await self._services.keep_once(key, kept)
-                    self._kept_once()[key] = kept
+                    kept = self._entry.services.pack(await result if inspect.isawaitable(result) else result)
+                    if self._entry.services.keep_once is not None:
+                        await self._entry.services.keep_once(key, kept)
+                    self._entry.kept_once[key] = kept
         return kept.copy_value()
 
     def _once_lock(self, key: str) -> asyncio.Lock:
@@ -397,11 +310,11 @@ class WorkflowContext(Generic[SendT, YieldT]):
         Raises:
             NoLedgerError: The run has no ledger.
         """
-        if self._under_way is not None:
-            self._check_open("on_commit")
-        if not self._services.joins_commit:
+        if self._entry.calls is not None:
+            self._entry.check_open("on_commit")
+        if not self._entry.services.joins_commit:
             raise NoLedgerError(self.executor_id)
-        self._commits = [*(self._commits or ()), function]
+        self._entry.commits = (*self._entry.commits, function)
 
     async def history(self) -> ExecutorHistory:
         """Return the results of this executor's work in other runs.
@@ -411,15 +324,10 @@ class WorkflowContext(Generic[SendT, YieldT]):
         return await self.once(_HISTORY, self._ask_history)
 
     async def _ask_history(self) -> ExecutorHistory:
-        source = self._services.history
+        source = self._entry.services.history
         if source is None:
             return ExecutorHistory()
         return await source.history(self.executor_id)
-
-    def _kept_once(self) -> dict[str, Payload]:
-        if self._once is None:
-            self._once = dict(self._progress.once)
-        return self._once
 
     async def run_workflow(
         self, workflow: BaseWorkflow, message: object, *, is_kept: bool = True
@@ -439,65 +347,56 @@ class WorkflowContext(Generic[SendT, YieldT]):
         Raises:
             Exception: The error that failed it.
         """
-        if self._under_way is not None:
-            self._check_open("run_workflow")
+        if self._entry.calls is not None:
+            self._entry.check_open("run_workflow")
         self._sub_run_count += 1
         number = self._sub_run_count
-        before = self._runs().get(number)
+        before = self._entry.sub_runs.get(number)
         name = self._sub_run_name(number, before)
         prefix = f"{name}/"
 
         def keep(sub_run: SubRun, events: Sequence[WorkflowEvent]) -> None:
             if is_kept:
-                self._runs()[number] = sub_run
-            self._sub_events.extend(events)
+                self._entry.sub_runs[number] = sub_run
+            self._entry.sub_events.extend(events)
 
         call = SubCall(
             run_id=RunId(f"{self.run_id}/{name}"),
-            path=joined(self._services.path, self.executor_id),
+            path=joined(self._entry.services.path, self.executor_id),
             before=before,
             answers={
                 asked.name.removeprefix(prefix): asked
-                for asked in self._progress.surfaced
+                for asked in self._entry.progress.surfaced
                 if asked.name.startswith(prefix) and not asked.is_open
             },
-            keeps_inputs=self._keeps_inputs,
+            keeps_inputs=self._entry.keeps_inputs,
             deadline=self.deadline,
             keep=keep,
             is_kept=is_kept,
             previous_errors=(
-                *self._services.previous_errors,
-                *self._activation.delivery.feedback,
-                *map(self._services.pack, self._progress.failures),
+                *self._entry.services.previous_errors,
+                *self._entry.activation.delivery.feedback,
+                *map(self._entry.services.pack, self._entry.progress.failures),
             ),
         )
-        self._called = (*self._called, prefix)
-        with self._calling():
-            result, sub_run = await self._services.run_sub(workflow, message, call)
+        self._entry.called = (*self._entry.called, prefix)
+        with self._entry.calling():
+            result, sub_run = await self._entry.services.run_sub(workflow, message, call)
         keep(sub_run, result.events)
         if result.error is not None:
-            self._sub_error = result.error
+            self._entry.sub_error = result.error
             raise result.error
         if still_open := sub_run.state.open_requests:
             surfaced = [replace(asked, name=prefix + asked.name) for asked in still_open]
-            self._surfaced = [*(self._surfaced or ()), *surfaced]
+            self._entry.surfaced = [*(self._entry.surfaced or ()), *surfaced]
             raise ParkedSignal(f"a sub-workflow of {name} waits for answers")
         return result
 
     def _sub_run_name(self, number: int, before: SubRun | None) -> str:
-        origin = self._activation.origin
+        origin = self._entry.activation.origin
         if before is None:
-            return sub_run_name(origin, number, self._progress.refused)
+            return sub_run_name(origin, number, self._entry.progress.refused)
         return before.state.run_id.rpartition("/")[2] or sub_run_name_before(origin, number)
-
-    def _close(self) -> PendingCalls | None:
-        """Refuse new calls from now on; return the pending calls, if there ever were any."""
-        under_way = self._under_way
-        if under_way is None:
-            self._under_way = CLOSED
-        else:
-            under_way.is_closed = True
-        return under_way
 
     def _check_name(self, call: str, key: str) -> None:
         if not is_storable(key):
@@ -507,31 +406,11 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 "key.encode(errors='replace').decode()"
             )
 
-    def _check_open(self, call: str) -> None:
-        """Refuse a call after the handler has ended; cancel the caller if its task is being stopped."""
-        under_way = self._under_way
-        if under_way is None or not under_way.is_closed:
-            return
-        if under_way.stops(asyncio.current_task()):
-            raise asyncio.CancelledError("the handler has ended")
-        raise ContextClosedError(self.executor_id, call)
-
-    def _calling(self) -> AbstractContextManager[None]:
-        """Treat the block as part of the handler, in any of the handler's tasks."""
-        if self._under_way is None:
-            self._under_way = PendingCalls()
-        return self._under_way.call()
-
-    def _runs(self) -> dict[int, SubRun]:
-        if self._sub_runs is None:
-            self._sub_runs = dict(self._progress.sub_runs)
-        return self._sub_runs
-
     async def add_event(self, event: CustomEvent) -> None:
         """Emit a custom event at once. It is live: it reports on this attempt, even if the attempt fails."""
-        if self._under_way is not None:
-            self._check_open("add_event")
-        self._tell(EventKind.CUSTOM, {"type": event.type, "data": describe(dict(event.data))})
+        if self._entry.calls is not None:
+            self._entry.check_open("add_event")
+        self._entry.report(EventKind.CUSTOM, {"type": event.type, "data": describe(dict(event.data))})
 
     def report_progress(self, done: int, total: int | None = None, note: str = "") -> None:
         """Report the progress of this activation at once.
@@ -541,78 +420,15 @@ class WorkflowContext(Generic[SendT, YieldT]):
             total: Pieces in all, if known.
             note: A few words for people.
         """
-        if self._under_way is not None:
-            self._check_open("report_progress")
-        if self._services.tell is not None:
-            self._tell(EventKind.EXECUTOR_PROGRESS, {"done": done, "total": total, "note": note})
+        if self._entry.calls is not None:
+            self._entry.check_open("report_progress")
+        if self._entry.services.tell is not None:
+            self._entry.report(EventKind.EXECUTOR_PROGRESS, {"done": done, "total": total, "note": note})
 
     def log(self, level: LogLevel, message: str, **facts: JSONValue) -> None:
         """Emit a log line at once, as an event of the run."""
-        if self._under_way is not None:
-            self._check_open("log")
-        self._tell(EventKind.EXECUTOR_LOG, {"level": level, "message": message, "facts": describe(facts)})
-
-    @property
-    def _waits(self) -> bool:
-        """Whether a request of this entry is not settled."""
-        if self._asked is None:
-            return bool(self._surfaced)
-        return bool(self._surfaced) or any(asked.is_open for asked in self._asked.values())
-
-    @property
-    def _changed_local(self) -> Mapping[str, JSONValue] | None:
-        """The executor's own state, if this entry changed it."""
-        if self._local is None or self._local == self._local_before:
-            return None
-        try:
-            is_json = from_text(to_text(self._local)) == self._local
-        except (TypeError, ValueError) as exc:
-            raise HandlerError(_NOT_JSON.format(self.executor_id, exc)) from exc
-        if not is_json:
-            raise HandlerError(
-                _NOT_JSON.format(self.executor_id, "keys must be text, and tuples must be lists")
-            )
-        return self._local
-
-    def _kept(self) -> Progress:
-        """Return the progress that outlives this entry."""
-        before = self._progress
-        if not (self._asked or self._once or self._sub_runs or self._surfaced or before.surfaced):
-            return before
-        return replace(
-            before,
-            origin=self._activation.origin,
-            asked=before.asked if self._asked is None else tuple(self._asked[n] for n in sorted(self._asked)),
-            surfaced=tuple(self._still_surfaced()),
-            once=before.once if self._once is None else self._once,
-            sub_runs=before.sub_runs if self._sub_runs is None else self._sub_runs,
-        )
-
-    def _still_surfaced(self) -> Iterator[Asked]:
-        """Yield the open requests of sub-workflows, and the answers that this entry did not pass on."""
-        for asked in self._progress.surfaced:
-            if not asked.name.startswith(self._called):
-                yield asked
-        yield from self._surfaced or ()
-
-    def _tell(self, kind: EventKind, data: Mapping[str, JSONValue]) -> None:
-        if self._services.tell is not None:
-            self._tell_facts(self._services.tell, kind, masked_data(data))
-
-    def _tell_facts(
-        self, tell: Callable[[WorkflowEvent], None], kind: EventKind, data: Mapping[str, object]
-    ) -> None:
-        self._live_count += 1
-        tell(
-            WorkflowEvent(
-                kind,
-                self.run_id,
-                self._services.clock(),
-                superstep=self.superstep,
-                path=joined(self._services.path, self.executor_id),
-                attempt=self.attempt,
-                shard=self._activation.shard,
-                data=data,
-                live_number=self._live_count,
-            )
+        if self._entry.calls is not None:
+            self._entry.check_open("log")
+        self._entry.report(
+            EventKind.EXECUTOR_LOG, {"level": level, "message": message, "facts": describe(facts)}
         )

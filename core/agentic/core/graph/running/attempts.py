@@ -9,8 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from agentic.core.errors import text_of
-from agentic.core.graph.definition.context import ParkedSignal, Try, WorkflowContext
+from agentic.core.graph.definition.context import ParkedSignal, WorkflowContext
 from agentic.core.graph.definition.edges import Graph, carries_failures
+from agentic.core.graph.definition.entry import Entry
 from agentic.core.graph.definition.run_services import RunServices, StateView
 from agentic.core.graph.errors import ExecutorTimeoutError, error_text, error_type
 from agentic.core.graph.model.events import WorkflowEvent
@@ -23,8 +24,6 @@ from agentic.core.graph.planning.conditions import evaluate_conditions
 from agentic.core.graph.planning.record_events import failure_of
 from agentic.core.graph.running.cancels import CancelWatch
 from agentic.core.graph.running.tasks import isolate_contextvars
-
-Context = WorkflowContext[object, object]
 
 
 class PassingSignal(Exception):  # noqa: N818 - not an error of the handler
@@ -137,31 +136,27 @@ class Attempts:
         """Enter the handler once; return the result, or the error."""
         services, timeout_s = self._services, self._timeout_s
         timeout_at = None if timeout_s is None else services.clock() + timeout_s
-        context: Context = WorkflowContext(
-            self._activation,
-            self._executor,
-            services,
-            self._view,
-            Try(self.progress, timeout_at, self._keeps_input),
+        entry = Entry(
+            self._activation, services, self._view.local, self.progress, timeout_at, self._keeps_input
         )
         outcome: ActivationResult | Exception
         try:
             message = self._message()
             if timeout_s is None:
-                returned = await self._enter(message, context)
+                returned = await self._enter(message, entry)
             else:
-                returned = await self._within(timeout_s, message, context)
-            outcome = self._result(context, returned)
+                returned = await self._within(timeout_s, message, entry)
+            outcome = self._result(entry, returned)
         except Exception as exc:
-            outcome = self._noted(exc, context)
+            outcome = self._noted(exc, entry)
         except BaseException as exc:
-            outcome = self._left_by(exc, context)
+            outcome = self._left_by(exc, entry)
         finally:
-            if context._sub_events:
-                self.sub_events += tuple(context._sub_events)
+            if entry.sub_events:
+                self.sub_events += tuple(entry.sub_events)
         if self._watch.is_cancelled():
             # A handler that returns, or fails, after a request to stop has not done its work.
-            self.progress = without_open(context._kept())
+            self.progress = without_open(entry.kept())
             self._watch.drop_own()
             raise asyncio.CancelledError
         if self._watch.cancelled_itself():
@@ -173,26 +168,27 @@ class Attempts:
                 self.unevaluated = outcome
                 return await with_edge_decisions(outcome, self._graph)
             return outcome
-        self.progress = without_open(context._kept())
+        self.progress = without_open(entry.kept())
         return outcome
 
     def _message(self) -> object:
         payload = self._activation.delivery.payload
         return payload.copy_value() if self._keeps_input else payload.value
 
-    async def _enter(self, message: object, context: Context) -> object:
+    async def _enter(self, message: object, entry: Entry) -> object:
         """Run the executor on the message; nothing of it still runs afterwards."""
+        context: WorkflowContext[object, object] = WorkflowContext(entry, self._executor, self._view.shared)
         try:
             return await isolate_contextvars(self._executor.handle(message, context))
         finally:
-            if (under_way := context._close()) is not None:
-                await under_way.end(at_once=self._watch.is_cancelled())
+            if (calls := entry.close()) is not None:
+                await calls.end(at_once=self._watch.is_cancelled())
 
-    async def _within(self, timeout_s: float, message: object, context: Context) -> object:
+    async def _within(self, timeout_s: float, message: object, entry: Entry) -> object:
         timer = asyncio.timeout(timeout_s)
         try:
             async with timer:
-                returned = await self._enter(message, context)
+                returned = await self._enter(message, entry)
         except Exception as exc:
             if timer.expired():
                 raise ExecutorTimeoutError(self._executor.id, timeout_s) from exc
@@ -201,60 +197,60 @@ class Attempts:
             raise ExecutorTimeoutError(self._executor.id, timeout_s)
         return returned
 
-    def _take(self, context: Context, returned: object) -> None:
+    def _take(self, entry: Entry, returned: object) -> None:
         """Send or yield the return value of the handler."""
         values = returned if isinstance(returned, Several) else (returned,)
         services, executor = self._services, self._executor
         sends = executor.id in self._graph.sending
         for value in values:
             if sends:
-                context._sends.append(Sent(services.pack(value)))
+                entry.sends.append(Sent(services.pack(value)))
             else:
-                context._yield(services.pack(value))
+                entry.add_output(services.pack(value))
 
-    def _result(self, context: Context, returned: object = None) -> ActivationResult:
+    def _result(self, entry: Entry, returned: object = None) -> ActivationResult:
         """Return the result of a try whose handler has ended: it waits for answers, or is done."""
-        waits = context._waits
+        waits = entry.waits
         if returned is not None and not waits:
-            self._take(context, returned)
+            self._take(entry, returned)
         took = time.perf_counter() - self._started
         told = self.sub_events
-        if context._sub_events:
-            told = (*told, *context._sub_events)
+        if entry.sub_events:
+            told = (*told, *entry.sub_events)
         if waits:
             return ActivationResult(
-                self._activation, parked=True, progress=context._kept(), duration_s=took, sub_events=told
+                self._activation, parked=True, progress=entry.kept(), duration_s=took, sub_events=told
             )
-        if context._once and self._services.keep_once is None:  # a ledger has it already
-            self.progress = replace(self.progress, origin=self._activation.origin, once=context._once)
+        if entry.once and self._services.keep_once is None:  # a ledger has it already
+            self.progress = replace(self.progress, origin=self._activation.origin, once=entry.once)
         # By position, because it is half the work of a call with names, in each superstep.
         return ActivationResult(
-            self._activation, tuple(context._sends), tuple(context._outputs), tuple(context._writes),
-            context._changed_local, NO_DECISIONS, None, None, False, self.progress, took, told, True,
-            tuple(context._commits) if context._commits else (),
+            self._activation, tuple(entry.sends), tuple(entry.outputs), tuple(entry.writes),
+            entry.changed_local, NO_DECISIONS, None, None, False, self.progress, took, told, True,
+            entry.commits,
         )  # fmt: skip
 
-    def _noted(self, error: Exception, context: Context) -> Exception:
+    def _noted(self, error: Exception, entry: Entry) -> Exception:
         """Return an error with a note that names the executor; a sub-workflow's error has its own note."""
-        if error is not context._sub_error:
+        if error is not entry.sub_error:
             note = f"in executor {joined(self._services.path, self._executor.id)!r}"
             with suppress(Exception):  # foreign code may have broken the notes
                 if note not in getattr(error, "__notes__", ()):
                     error.add_note(note)
         return error
 
-    def _left_by(self, exc: BaseException, context: Context) -> ActivationResult | Exception:
+    def _left_by(self, exc: BaseException, entry: Entry) -> ActivationResult | Exception:
         """Return the result after a handler raised a ``BaseException`` that is not an ``Exception``."""
         if isinstance(exc, GeneratorExit):  # this coroutine is closed; a handler's own is a RuntimeError
             raise exc
-        if self._parks(exc, context):
-            return self._result(context)
-        self.progress = without_open(context._kept())
+        if self._parks(exc, entry):
+            return self._result(entry)
+        self.progress = without_open(entry.kept())
         return self._stopped(exc)
 
-    def _parks(self, exc: BaseException, context: Context) -> bool:
+    def _parks(self, exc: BaseException, entry: Entry) -> bool:
         """Whether a handler stopped to wait for answers, not because the run is cancelled."""
-        return isinstance(exc, asyncio.CancelledError) and not self._watch.is_cancelled() and context._waits
+        return isinstance(exc, asyncio.CancelledError) and not self._watch.is_cancelled() and entry.waits
 
     def _stopped(self, exc: BaseException) -> Exception:
         is_ours = self._watch.is_cancelled() or isinstance(exc, ParkedSignal)

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agentic.core.errors import line_of
-from agentic.core.graph.definition.context import Try, WorkflowContext
+from agentic.core.graph.definition.context import WorkflowContext
 from agentic.core.graph.definition.edges import Graph
+from agentic.core.graph.definition.entry import Entry
 from agentic.core.graph.definition.executor import Executor
 from agentic.core.graph.definition.run_services import RunServices, StateView
 from agentic.core.graph.model.interrupts import is_interrupt
@@ -70,7 +71,8 @@ async def run_cancel_hooks(
 
 async def _run_cancel_hook(call: Activation, node: Executor, services: RunServices, view: StateView) -> None:
     hook = getattr(node, name_of_override(type(node), Executor, "on_cancel", "abandon") or "on_cancel")
-    ctx = WorkflowContext[object, object](call, node, services, view, Try(call.delivery.progress))
+    entry = Entry(call, services, view.local, call.delivery.progress)
+    ctx = WorkflowContext[object, object](entry, node, view.shared)
     try:
         async with asyncio.timeout(CANCEL_HOOK_S):
             await isolate_contextvars(hook(call.delivery.payload.copy_value(), ctx))
@@ -81,4 +83,4 @@ async def _run_cancel_hook(call: Activation, node: Executor, services: RunServic
             raise
         ctx.log("warning", "cancel hook failed; external work may continue", reason=line_of(exc))
     finally:
-        ctx._close()
+        entry.close()
