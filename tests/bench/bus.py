@@ -22,10 +22,11 @@ from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.ledger import LedgerStore
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.types import RunId
-from agentic.executors.durable import HostOptions, Submission, WorkflowCatalog
+from agentic.executors.durable import Submission, WorkflowCatalog
 from agentic.executors.durable.publish.outbox import Outbox
 from agentic.executors.durable.runs.local import LocalDispatcher
-from agentic.executors.durable.runs.service import RunService, make_host
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 from agentic.executors.durable.worker.worker import Bounds, DurableWorker
 
 EVENTS = 20_000
@@ -114,7 +115,12 @@ async def _published(bus: NatsBus, build: Callable[[], Workflow], message: int) 
 
 async def _run(ledger: LedgerStore, build: Callable[[], Workflow], message: int) -> RunService:
     service = RunService(
-        make_host(ledger, WorkflowCatalog({"flow": build}), LocalDispatcher(), HostOptions(is_alone=True))
+        RunHost(
+            store=ledger,
+            catalog=WorkflowCatalog({"flow": build}),
+            dispatcher=LocalDispatcher(),
+            is_alone=True,
+        )
     )
     await service.submit("flow", message, Submission(is_told=False))
     worker = DurableWorker(service.host, Bounds(activations=10**9, seconds=1e9))

@@ -212,13 +212,12 @@ def _copy_of(connection: Connection, table: Table, run_id: str) -> TableCopy:
 
 
 async def _run_agent(database: Database, agent: AgentModel) -> str:
-    from agentic.executors.agents.runner import Host, run_execution
+    from agentic.executors.agents.runner import run_execution
 
     _install_platform()
     with database.writing() as session:
         execution = create_execution(session, agent)
-    host = Host(database=database, bus=None, worker="bench/1/0123abcd")
-    await run_execution(execution.id, agent.id, host=host)
+    await run_execution(execution.id, agent.id, database=database)
     return execution.id
 
 

@@ -17,9 +17,10 @@ from tests.bench.measuring import Cost, Figures, Stopwatch, main, per_commit, sc
 from agentic.core.hooks import PluginRegistry
 from agentic.core.ledger import ActivationId, LedgerStore
 from agentic.core.types import ExecutorId, RunId
-from agentic.executors.durable import HostOptions, LocalRuns, Submission, WorkflowCatalog
+from agentic.executors.durable import LocalRuns, Submission, WorkflowCatalog
 from agentic.executors.durable.runs.local import LocalDispatcher
-from agentic.executors.durable.runs.service import RunService, make_host
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 from agentic.executors.durable.worker.worker import Bounds, DurableWorker
 from agentic.mappers.database.engine import Synchronous
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -59,7 +60,7 @@ async def _one_run(ledger: LedgerStore, steps: int) -> Cost:
 
 def _alone(ledger: LedgerStore, steps: int) -> RunService:
     catalog = WorkflowCatalog({"loop": lambda: loop(steps)})
-    return RunService(make_host(ledger, catalog, LocalDispatcher(), HostOptions(is_alone=True)))
+    return RunService(RunHost(store=ledger, catalog=catalog, dispatcher=LocalDispatcher(), is_alone=True))
 
 
 def two_in_place(synchronous: Synchronous) -> Figures:

@@ -70,7 +70,7 @@ BEGIN = """
 import sys
 from agentic.core.settings import load_settings
 from agentic.executors import RunClient
-from agentic.executors.durable.runs.starting import Submission
+from agentic.executors.durable.runs.service import Submission
 from tests.compat.flows import order
 with RunClient(load_settings()) as client:
     handle = client.submit("tests.compat.flows:shop", order(), Submission(run_id=sys.argv[1]))

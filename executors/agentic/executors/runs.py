@@ -19,9 +19,10 @@ from agentic.executors.agents.ending import end_cut_off
 from agentic.executors.agents.observing import Observers
 from agentic.executors.agents.workflows import make_catalog
 from agentic.executors.durable.runs.handle import AsyncRunHandle
-from agentic.executors.durable.runs.local import LocalRuns
-from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
-from agentic.executors.durable.runs.starting import Submission
+from agentic.executors.durable.runs.local import HostOptions, LocalRuns
+from agentic.executors.durable.runs.service import RunService, Submission
+from agentic.executors.durable.worker.host import RunHost
+from agentic.executors.durable.worker.process_names import process_name
 from agentic.executors.workers.loop import LoopThread
 from agentic.mappers import Database
 from agentic.mappers.catalog.projects import ensure_project
@@ -153,7 +154,7 @@ class RunClient:
             tell=partial(observers.tell, settings.project),
             on_cut=partial(end_cut_off, project_id=self._project_id),
         )
-        catalog = make_catalog(settings, self._database, self._project_id, options.worker)
+        catalog = make_catalog(settings, self._database, self._project_id, process_name())
         if settings.dispatcher == "local":
             return await self._opened.enter_async_context(LocalRuns(store, catalog, options=options))
         from agentic.executors.celery import make_app
@@ -161,7 +162,7 @@ class RunClient:
 
         dispatcher = MessageDispatcher(make_app(settings), self._project_id)
         self._opened.callback(dispatcher.close)
-        return RunService(make_host(store, catalog, dispatcher, options))
+        return RunService(RunHost(store=store, catalog=catalog, dispatcher=dispatcher, **options))
 
 
 _clients: dict[int, RunClient] = {}

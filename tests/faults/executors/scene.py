@@ -26,7 +26,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
 from agentic.executors import RunClient
 from agentic.executors.durable.reconcile.reconciler import REDISPATCH_AFTER_S
-from agentic.executors.durable.runs.starting import Submission
+from agentic.executors.durable.runs.service import Submission
 from agentic.executors.runs import RunHandle
 from agentic.mappers import Database, DatabaseUnavailableError, add_project
 from agentic.migrations import upgrade

@@ -6,7 +6,7 @@ import sys
 
 from agentic.core.settings import load_settings
 from agentic.executors import RunClient
-from agentic.executors.durable.runs.starting import Submission
+from agentic.executors.durable.runs.service import Submission
 
 with RunClient(load_settings(dispatcher="celery")) as client:
     client.submit("tests.faults.executors.flows:short", [0], Submission(idempotency_key=sys.argv[1]))

@@ -17,7 +17,7 @@ from tests.faults.executors.crash_points import (
 )
 from tests.faults.executors.scene import undisturbed
 
-from agentic.executors.durable.runs.starting import Submission
+from agentic.executors.durable.runs.service import Submission
 
 if TYPE_CHECKING:
     from tests.faults.executors.conftest import MakeStage, Note

@@ -20,7 +20,8 @@ from tests.faults.executors.scene import MODULE
 from agentic.executors.durable.publish.messages import MessageDispatcher
 from agentic.executors.durable.reconcile.reconciler import REDISPATCH_AFTER_S, Reconciler
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
-from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 from agentic.mappers import Database, find_project
 from agentic.mappers.ledger.ledger import SqlLedger
 
@@ -118,7 +119,7 @@ async def service_of(scene: Scene) -> AsyncIterator[RunService]:
         project_id = find_project(session, "default").id
     dispatcher = MessageDispatcher(scene.place.app, project_id)
     store = SqlLedger(database, project_id=project_id)
-    service = RunService(make_host(store, WorkflowCatalog({}, ("tests",)), dispatcher, HostOptions()))
+    service = RunService(RunHost(store=store, catalog=WorkflowCatalog({}, ("tests",)), dispatcher=dispatcher))
     try:
         yield service
     finally:

@@ -13,7 +13,7 @@ from tests.unit.core.hooks.conftest import Site
 from agentic.core.bus import MemoryBus
 from agentic.core.errors import DuplicateNameError, UnknownPlatformError
 from agentic.core.hooks import get_registry
-from agentic.executors.agents.runner import Host, run_execution
+from agentic.executors.agents.runner import run_execution
 from agentic.mappers import add_agent, create_execution, find_project
 from agentic.plugins.hackernews.settings import HackerNewsSettings
 
@@ -110,8 +110,9 @@ async def test_an_agent_of_a_contested_platform_fails_with_both_names_and_others
         agents = [add_agent(session, owner, name, name, {}) for name in ("github", "hackernews")]
         agents[1].config = {"base_url": "http://127.0.0.1:1/v0"}
         executions = [(create_execution(session, agent).id, agent.id) for agent in agents]
-    host = Host(database=shell.database, bus=MemoryBus(), worker="test")
-    contested, other = [await run_execution(*ids, host=host) for ids in executions]
+    contested, other = [
+        await run_execution(*ids, database=shell.database, bus=MemoryBus()) for ids in executions
+    ]
     assert "the platform 'github' is claimed by two plugins" in (contested.error or "")
     assert "allow_private_hosts" in (other.error or "")
 

@@ -22,7 +22,7 @@ from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
-from agentic.executors.agents.runner import Host, run_execution
+from agentic.executors.agents.runner import run_execution
 from agentic.fakes.firecrawl.account import AccountOrder
 from agentic.fakes.server import FakeServer
 from agentic.mappers import (
@@ -120,8 +120,7 @@ async def test_a_spec_comes_to_the_same_here_and_on_a_worker(stages: Stages, nam
     agent = agent_of(stages.here, stages.site, name, case)
     with stages.here.writing() as session:
         execution_id = create_execution(session, agent).id
-    host = Host(database=stages.here, bus=MemoryBus(), worker="test")
-    await run_execution(execution_id, agent.id, host=host)
+    await run_execution(execution_id, agent.id, database=stages.here, bus=MemoryBus())
     here = outcome_of(stages.here, execution_id)
 
     order(stages.site, case)

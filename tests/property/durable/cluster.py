@@ -157,7 +157,7 @@ class Cluster:
         ledger = ReachedLedger(self._ledger, process, self._fate)
         leases = OwnLeases(ledger, LEASE_S, process)
         broker = ReachedBroker(self._broker, process, self._fate)
-        host = host_on(OwnLane(ledger, process), leases, self._catalog, broker, process.name)
+        host = host_on(ledger, OwnLane(ledger, process), leases, self._catalog, broker, process.name)
         return Member(process, host, leases)
 
     async def _serve(self, member: Member) -> None:

@@ -28,7 +28,7 @@ from agentic.executors.durable.errors import CancelledRunError
 from agentic.executors.durable.runs.children import info_of
 from agentic.executors.durable.runs.control import answer, cancel, pause, resume
 from agentic.executors.durable.runs.handle import AsyncRunHandle
-from agentic.executors.durable.runs.starting import Submission, start_run
+from agentic.executors.durable.runs.service import RunService, Submission
 from agentic.executors.durable.worker.host import RunHost
 
 RUN_ID = RunId("r")
@@ -70,7 +70,7 @@ class Driver:
         return Story(RUN_ID, tuple(legs), self._state(), durable_events(self.ledger, RUN_ID))
 
     async def _legs(self) -> list[RunResult]:
-        await self._insist(lambda host: start_run(host, NAME, Note("in"), _SUBMISSION))
+        await self._insist(lambda host: RunService(host).submit(NAME, Note("in"), _SUBMISSION))
         legs = [await self._rest()]
         while len(legs) < MAX_LEGS and not is_over(legs):
             await self._go_on(legs[-1])

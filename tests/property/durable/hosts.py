@@ -9,16 +9,13 @@ from typing import TypeVar
 
 from agentic.core import Workflow
 from agentic.core.ledger import Lease, LedgerError, LedgerStore
-from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.executors.durable.runs.catalog import RegisteredWorkflow, WorkflowCatalog
 from agentic.executors.durable.runs.hooks import NO_HOOKS, RunHooks
 from agentic.executors.durable.runs.local import LocalDispatcher
-from agentic.executors.durable.worker.claiming import Claimant
 from agentic.executors.durable.worker.host import Dispatcher, RunHost
 from agentic.executors.durable.worker.leases import MAX_BEAT_S, Leases, OnChange
 from agentic.executors.durable.worker.ledger_executor import LedgerExecutor, Work, _Job
 from agentic.executors.durable.worker.pool import WorkerPool
-from agentic.executors.durable.worker.run_cache import RunCache
 from agentic.executors.durable.worker.worker import Bounds
 
 R = TypeVar("R")
@@ -80,6 +77,7 @@ def catalog_of(workflow: Workflow, hooks: RunHooks = NO_HOOKS) -> WorkflowCatalo
 
 
 def host_on(
+    store: LedgerStore,
     ledger_executor: LedgerExecutor,
     leases: Leases,
     catalog: WorkflowCatalog,
@@ -87,14 +85,9 @@ def host_on(
     name: str,
 ) -> RunHost:
     """Return what the parts of a process share."""
-    return RunHost(
-        ledger_executor=ledger_executor,
-        catalog=catalog,
-        run_cache=RunCache(ledger_executor, catalog),
-        leases=leases,
-        dispatcher=dispatcher,
-        me=Claimant(worker=name, queues=frozenset({DEFAULT_QUEUE}), lease_s=leases.lease_s),
-    )
+    host = RunHost(store=store, catalog=catalog, dispatcher=dispatcher, worker=name, lease_s=leases.lease_s)
+    vars(host).update(ledger_executor=ledger_executor, leases=leases)  # in turns of the loop
+    return host
 
 
 async def serve(host: RunHost, dispatcher: LocalDispatcher, bounds: Bounds) -> None:

@@ -15,7 +15,7 @@ from tests.property.graph.mutants import Mutant, mutated
 from agentic.core.ledger import memory_activations, memory_runs, memory_states, memory_steps
 from agentic.executors.durable.publish import outbox
 from agentic.executors.durable.reconcile import deciding, reconciler
-from agentic.executors.durable.runs import children, starting
+from agentic.executors.durable.runs import children, service
 from agentic.executors.durable.worker import cached_run, host, leases, preparing, run_cache, worker
 
 _CLAIMABLE = "is_pending = row.status is ActivationStatus.PENDING and row.not_before <= now"
@@ -107,7 +107,7 @@ FAULTS: Mapping[str, Mutant] = {
         memory_runs, "if new.idempotency_key is not None:", "if False:", seed=73
     ),
     "what joins the beginning of a run is done again": Mutant(
-        starting, "if is_known or accepted != run_id:", "if accepted != run_id:", seed=73
+        service, "if is_known or accepted != run_id:", "if accepted != run_id:", seed=73
     ),
 }
 

@@ -97,7 +97,9 @@ def play_struck(shape: Shape, world: World, dice: Dice, fate: Fate) -> Struck:
     async def main() -> Struck:
         ledger = AuditedLedger(time.time, max_running=max_running)
         catalog = catalog_of(workflow, RunHooks(on_rest=write_status))
-        observer = host_on(InlineLane(ledger), InlineLeases(ledger), catalog, LocalDispatcher(), "observer")
+        observer = host_on(
+            ledger, InlineLane(ledger), InlineLeases(ledger), catalog, LocalDispatcher(), "observer"
+        )
         cluster = Cluster(ledger, catalog, world, dice, fate)
         try:
             story = await watching(cluster, Driver(cluster, ledger, observer))

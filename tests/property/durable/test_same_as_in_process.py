@@ -23,7 +23,7 @@ from agentic.core.ledger import MemoryLedger
 from agentic.executors.durable.runs.control import answer, resume
 from agentic.executors.durable.runs.handle import AsyncRunHandle
 from agentic.executors.durable.runs.local import LocalDispatcher
-from agentic.executors.durable.runs.starting import Submission, start_run
+from agentic.executors.durable.runs.service import RunService, Submission
 from agentic.executors.durable.worker.worker import Bounds
 
 _LEASE_S = 10_000.0  # longer than any run, as nobody extends them
@@ -36,11 +36,11 @@ async def play_on_ledger(workflow: Workflow, host_count: int, bounds: Bounds) ->
     store, dispatcher = MemoryLedger(time.time), LocalDispatcher()
     catalog = catalog_of(workflow)
     hosts = [
-        host_on(InlineLane(store), InlineLeases(store, _LEASE_S), catalog, dispatcher, f"host{number}")
+        host_on(store, InlineLane(store), InlineLeases(store, _LEASE_S), catalog, dispatcher, f"host{number}")
         for number in range(host_count)
     ]
     async with serving(hosts, dispatcher, bounds):
-        run_id = await start_run(hosts[0], NAME, Note("in"), Submission(run_id="r"))
+        run_id = (await RunService(hosts[0]).submit(NAME, Note("in"), Submission(run_id="r"))).run_id
         handle = AsyncRunHandle(hosts[-1], run_id)
         legs: list[RunResult] = [await handle.result(3_000)]
         while len(legs) < MAX_LEGS and not is_over(legs):

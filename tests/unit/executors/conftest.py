@@ -14,7 +14,6 @@ from agentic.core.bus import MemoryBus
 from agentic.core.hooks import Platform, get_registry
 from agentic.core.types import JSONValue
 from agentic.executors import BaseAgentExecutor
-from agentic.executors.agents.runner import Host
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,
@@ -76,7 +75,6 @@ class Lab:
 
     database: Database
     bus: MemoryBus
-    host: Host
     script: Script
 
     def agent(
@@ -142,6 +140,5 @@ def lab(
     with database.writing() as session:
         add_project(session, "lab")
     bus = MemoryBus()
-    host = Host(database=database, bus=bus, worker="test")
-    yield Lab(database=database, bus=bus, host=host, script=script)
+    yield Lab(database=database, bus=bus, script=script)
     database.dispose()

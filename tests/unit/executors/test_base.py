@@ -53,7 +53,7 @@ async def test_a_platform_without_a_mapper_stores_the_general_result(lab: Lab) -
     ExecutorFactory.register_executor("plain", PlainExecutor)
     execution = lab.execution(lab.agent(platform="plain"))
 
-    outcome = await run_execution(execution.id, execution.agent_id, host=lab.host)
+    outcome = await run_execution(execution.id, execution.agent_id, database=lab.database, bus=lab.bus)
 
     assert (str(outcome.status), lab.result_count()) == ("succeeded", 1)
 

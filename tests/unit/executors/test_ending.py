@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,10 +18,11 @@ from agentic.executors import AgentWork, BaseAgentExecutor
 from agentic.executors.agents.ending import class_of
 from agentic.executors.agents.runner import begin_here, begin_waiting, find_both, first_of, run_execution
 from agentic.executors.agents.workflows import KIND, flow_builder
-from agentic.executors.durable import HostOptions, WorkflowCatalog
+from agentic.executors.durable import WorkflowCatalog
 from agentic.executors.durable.reconcile.reconciler import Reconciler
 from agentic.executors.durable.runs.local import LocalDispatcher
-from agentic.executors.durable.runs.service import RunService, make_host
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 from agentic.executors.errors import AgentNotRunnableError, NothingReadError, SourceRefusedError
 from agentic.mappers import ExecutionModel
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -50,10 +50,8 @@ def service(lab: Lab) -> Iterator[RunService]:
     project = lab.execution().project_id
     builder = flow_builder(lab.database, project, "test")
     ledger = SqlLedger(lab.database, project_id=project)
-    options = replace(HostOptions(), is_alone=True)
-    made = RunService(
-        make_host(ledger, WorkflowCatalog({}, builders={KIND: builder}), LocalDispatcher(), options)
-    )
+    catalog = WorkflowCatalog({}, builders={KIND: builder})
+    made = RunService(RunHost(store=ledger, catalog=catalog, dispatcher=LocalDispatcher(), is_alone=True))
     yield made
     made.close()
     ledger.rest()
@@ -70,7 +68,7 @@ def ids(execution: ExecutionModel) -> tuple[str, str]:
 
 
 async def run(lab: Lab, execution: ExecutionModel) -> None:
-    await run_execution(*ids(execution), host=lab.host)
+    await run_execution(*ids(execution), database=lab.database, bus=lab.bus)
 
 
 def told_of(execution: ExecutionModel, line: Line) -> bool:

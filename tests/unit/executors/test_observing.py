@@ -161,7 +161,7 @@ class TestExecutions:
     ) -> None:
         monkeypatch.setattr("agentic.executors.agents.observing.get_registry", lambda: registry)
         execution = lab.execution()
-        await run_execution(execution.id, execution.agent_id, host=lab.host)
+        await run_execution(execution.id, execution.agent_id, database=lab.database, bus=lab.bus)
         (first, started), (last, finished) = ONE.executions
         assert (first, last) == ("started", "finished")
         assert started.id == finished.id == execution.id
@@ -180,7 +180,7 @@ class TestExecutions:
         lab.script.work = work
         monkeypatch.setattr("agentic.executors.agents.observing.get_registry", lambda: registry)
         execution = lab.execution()
-        await run_execution(execution.id, execution.agent_id, host=lab.host)
+        await run_execution(execution.id, execution.agent_id, database=lab.database, bus=lab.bus)
         _, finished = ONE.executions[-1]
         assert finished.status == "failed"
         assert "the page is gone" in (finished.error or "")
@@ -190,7 +190,7 @@ class TestExecutions:
     ) -> None:
         monkeypatch.setattr("agentic.executors.agents.observing.get_registry", lambda: registry)
         execution = lab.execution(lab.agent(config={"limit": "many"}))
-        await run_execution(execution.id, execution.agent_id, host=lab.host)
+        await run_execution(execution.id, execution.agent_id, database=lab.database, bus=lab.bus)
         _, finished = ONE.executions[-1]
         assert finished.status == "failed"
 
@@ -203,6 +203,6 @@ class TestExecutions:
         ONE.then = OTHER.then = fail
         monkeypatch.setattr("agentic.executors.agents.observing.get_registry", lambda: registry)
         execution = lab.execution()
-        outcome = await run_execution(execution.id, execution.agent_id, host=lab.host)
+        outcome = await run_execution(execution.id, execution.agent_id, database=lab.database, bus=lab.bus)
         assert outcome.status == "succeeded"
         assert lab.result_count() == 1

@@ -11,7 +11,8 @@ from agentic.core.bus import BusMessage, BusUnavailableError, MemoryBus
 from agentic.core.graph import EventKind, WorkflowBuilder, WorkflowEvent, executor
 from agentic.core.http import FailureClass, FetchError
 from agentic.executors import BaseAgentExecutor
-from agentic.executors.agents.runner import ExecutionOutcome, Host, run_execution
+from agentic.executors.agents import runner
+from agentic.executors.agents.runner import ExecutionOutcome, run_execution
 from agentic.mappers import (
     AgentModel,
     Database,
@@ -34,7 +35,7 @@ FETCH_FAILED = FetchError("http://h/", FailureClass.RATE_LIMITED, "it is busy", 
 
 
 async def run(lab: Lab, execution: ExecutionModel) -> ExecutionOutcome:
-    return await run_execution(execution.id, execution.agent_id, host=lab.host)
+    return await run_execution(execution.id, execution.agent_id, database=lab.database, bus=lab.bus)
 
 
 @executor(id="upper")
@@ -81,7 +82,9 @@ class TestSuccess:
 
         lab.script.work = work
         execution = lab.execution()
-        outcome = await run_execution(execution.id, execution.agent_id, host=lab.host, on_event=events.append)
+        outcome = await run_execution(
+            execution.id, execution.agent_id, on_event=events.append, database=lab.database, bus=lab.bus
+        )
 
         child = [event for event in events if event.path == "execute/upper"]
         assert [event.kind for event in child[:3]] == [
@@ -136,11 +139,11 @@ class DownBus(MemoryBus):
         raise BusUnavailableError("nats://127.0.0.1:1", "refused")
 
 
-async def test_a_bus_that_is_down_does_not_fail_a_run(lab: Lab) -> None:
-    host = Host(database=lab.database, bus=DownBus(), worker="test", publish_grace_s=0.01)
+async def test_a_bus_that_is_down_does_not_fail_a_run(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "PUBLISH_GRACE_S", 0.01)
     execution = lab.execution()
 
-    outcome = await run_execution(execution.id, execution.agent_id, host=host)
+    outcome = await run_execution(execution.id, execution.agent_id, database=lab.database, bus=DownBus())
 
     assert outcome.status is ExecutionStatus.SUCCEEDED
 
@@ -186,7 +189,9 @@ class TestFailure:
         lab.script.work = work
         events: list[WorkflowEvent] = []
         execution = lab.execution()
-        outcome = await run_execution(execution.id, execution.agent_id, host=lab.host, on_event=events.append)
+        outcome = await run_execution(
+            execution.id, execution.agent_id, on_event=events.append, database=lab.database, bus=lab.bus
+        )
 
         assert (outcome.status, outcome.error) == (ExecutionStatus.FAILED, "quota used up")
         failed = [event.path for event in events if event.kind is EventKind.EXECUTOR_FAILED]
@@ -343,7 +348,7 @@ class TestClaims:
             stranger = add_agent(session, add_project(session, "other"), "x", "toy")
 
         with pytest.raises(UnknownExecutionError, match=execution.id):
-            await run_execution(execution.id, stranger.id, host=lab.host)
+            await run_execution(execution.id, stranger.id, database=lab.database, bus=lab.bus)
 
         assert lab.stored(execution.id).status is ExecutionStatus.QUEUED
 

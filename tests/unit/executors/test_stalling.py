@@ -17,7 +17,8 @@ from agentic.core.ledger import ActivationStatus, MemoryLedger
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
 from agentic.executors.durable.reconcile.reconciler import Reconciler
 from agentic.executors.durable.runs.local import LocalDispatcher
-from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 from agentic.executors.durable.worker.process_names import process_name
 from agentic.executors.workers.pulse import Pulse, readings
 from agentic.executors.workers.stalling import Stalled, StallWatch
@@ -133,7 +134,7 @@ def wide() -> Workflow:
 
 async def test_only_what_keeps_the_loop_counts_a_crash() -> None:
     store, catalog = MemoryLedger(), WorkflowCatalog({"wide": wide})
-    host = make_host(store, catalog, LocalDispatcher(), HostOptions(worker=process_name("here")))
+    host = RunHost(store=store, catalog=catalog, dispatcher=LocalDispatcher(), worker=process_name("here"))
     service = RunService(host)
     runs = [(await service.submit("wide", number)).run_id for number in range(2)]
     with store.transaction() as ledger:
@@ -151,8 +152,7 @@ async def test_only_what_keeps_the_loop_counts_a_crash() -> None:
 
 async def test_a_run_whose_step_stalls_again_and_again_fails_with_the_reason() -> None:
     store, catalog = MemoryLedger(), WorkflowCatalog({"wide": wide})
-    options = HostOptions(worker=process_name("here"))
-    host = make_host(store, catalog, LocalDispatcher(), options)
+    host = RunHost(store=store, catalog=catalog, dispatcher=LocalDispatcher(), worker=process_name("here"))
     service = RunService(host)
     handle = await service.submit("wide", 1)
     for _ in range(3):
@@ -160,7 +160,7 @@ async def test_a_run_whose_step_stalls_again_and_again_fails_with_the_reason() -
             (row,) = ledger.list_activations()
             assert ledger.claim(row.id, host.me.worker, 30.0) is not None
         await Reconciler(host).take_from(Stalled(os.getpid(), 61.0))
-    async with LocalRuns(store, catalog, options=options) as runs:
+    async with LocalRuns(store, catalog, options={"worker": process_name("here")}) as runs:
         result = await runs.handle(handle.run_id).result(20.0)
     service.close()
     assert result.status is RunStatus.FAILED

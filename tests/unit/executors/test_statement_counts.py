@@ -13,10 +13,10 @@ from sqlalchemy import event
 from tests.databases import only_sqlite
 
 from agentic.core import ItemResult, Workflow, WorkflowBuilder, WorkflowConfig, WorkflowContext, executor
-from agentic.executors.durable import HostOptions, WorkflowCatalog
+from agentic.executors.durable import WorkflowCatalog
 from agentic.executors.durable.runs.local import LocalDispatcher
-from agentic.executors.durable.runs.service import RunService, make_host
-from agentic.executors.durable.runs.starting import Submission
+from agentic.executors.durable.runs.service import RunService, Submission
+from agentic.executors.durable.worker.host import RunHost
 from agentic.executors.durable.worker.worker import Bounds, DurableWorker
 from agentic.mappers import Database, add_project
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -122,4 +122,4 @@ async def test_what_a_run_asks_for_that_is_claimed_among_others(
 
 def _alone(ledger: SqlLedger, workflow: Workflow) -> RunService:
     catalog = WorkflowCatalog({"flow": lambda: workflow})
-    return RunService(make_host(ledger, catalog, LocalDispatcher(), HostOptions(is_alone=True)))
+    return RunService(RunHost(store=ledger, catalog=catalog, dispatcher=LocalDispatcher(), is_alone=True))

@@ -57,7 +57,7 @@ class SharedBrowser:
         return _OPEN[loop]
 
 
-class Outside:
+class ActorResources:
     """Resources for the actors of one agent.
 
     Args:

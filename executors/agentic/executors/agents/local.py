@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -15,8 +16,7 @@ from agentic.core.bus import open_bus
 from agentic.core.garbage import tune_gc
 from agentic.core.settings import Settings
 from agentic.core.threads import in_thread
-from agentic.executors.agents.runner import EventListener, ExecutionOutcome, Host, find_both, run_execution
-from agentic.executors.durable.worker.process_names import process_name
+from agentic.executors.agents.runner import EventListener, ExecutionOutcome, find_both, run_execution
 from agentic.mappers import Database, ExecutionModel
 
 STANDS_S = 5.0
@@ -49,14 +49,15 @@ def run_locally(
         _, agent = await in_thread(find_both, database, execution.id, execution.agent_id)
         async with open_bus(settings, agent.project.name) as bus:
             known = None if settings.nats is None else bus
-            host = Host(
+            return await run_execution(
+                execution.id,
+                execution.agent_id,
                 database=database,
                 bus=known,
-                worker=process_name(),
                 lease_s=settings.lease_s,
-                shows_errors=True,
+                on_event=on_event,
+                log_level=logging.INFO,
             )
-            return await run_execution(execution.id, execution.agent_id, host=host, on_event=on_event)
 
     tune_gc()
     with _terminable(), asyncio.Runner(loop_factory=_new_event_loop) as runner:

@@ -16,7 +16,7 @@ from agentic.core.graph.model.events import LIFECYCLE_ENDS, EventKind, WorkflowE
 from agentic.core.hooks import ObservedExecution, Observer, PluginRegistry, get_registry
 from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue
-from agentic.executors.agents.host import ExecutionOutcome
+from agentic.executors.agents.outcome import ExecutionOutcome
 from agentic.mappers import AgentModel, Database, ExecutionModel, ProjectModel
 from agentic.mappers.catalog.execution_counts import counts_so_far
 from agentic.mappers.errors import DataError

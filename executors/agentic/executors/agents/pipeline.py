@@ -88,10 +88,10 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         from agentic.core.hooks import get_registry
         from agentic.core.pipeline import PipelineServices, compile_pipeline
         from agentic.core.settings import load_settings
-        from agentic.executors.agents.actor_resources import Outside
+        from agentic.executors.agents.actor_resources import ActorResources
 
         spec = self.pipeline()
-        outside = Outside(database, self.agent.project_id, spec.http, load_settings())
+        outside = ActorResources(database, self.agent.project_id, spec.http, load_settings())
         frontiers = _Frontiers(self, database, spec.name)
         services = PipelineServices(frontier=frontiers.of, context=outside.context, inputs=self.inputs())
         return AgentWork(

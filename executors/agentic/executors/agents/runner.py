@@ -7,6 +7,7 @@ import logging
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
+from agentic.core.bus import Bus
 from agentic.core.graph import CheckpointError, WorkflowEvent
 from agentic.core.graph.errors import error_text
 from agentic.core.graph.model.result import RunStatus
@@ -14,8 +15,8 @@ from agentic.core.ledger import ActivationId
 from agentic.core.threads import in_thread
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors.agents.ending import ExecutionEnd, record_execution_end
-from agentic.executors.agents.host import EventListener, ExecutionOutcome, Host
 from agentic.executors.agents.observing import Observers
+from agentic.executors.agents.outcome import EventListener, ExecutionOutcome
 from agentic.executors.agents.workflows import KIND, flow_builder, flow_name
 from agentic.executors.durable import (
     AsyncRunHandle,
@@ -29,6 +30,8 @@ from agentic.executors.durable.publish.live import LiveEvents
 from agentic.executors.durable.publish.outbox import Outbox, kept_published
 from agentic.executors.durable.reconcile.reconciler import REDISPATCH_AFTER_S
 from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.leases import LEASE_S
+from agentic.executors.durable.worker.process_names import process_name
 from agentic.executors.errors import AgentNotRunnableError, ExecutionNotRunnableError
 from agentic.mappers import (
     AgentModel,
@@ -43,14 +46,24 @@ from agentic.mappers import (
 from agentic.mappers.catalog.execution_counts import counts_so_far
 from agentic.mappers.ledger.ledger import SqlLedger
 
-__all__ = ["EventListener", "ExecutionOutcome", "Host", "begin_here", "run_execution", "take_up"]
+__all__ = ["EventListener", "ExecutionOutcome", "begin_here", "run_execution", "take_up"]
 
 CANCEL_GRACE_S = 15.0
 """Time for a cancelled execution to end."""
 
+PUBLISH_GRACE_S = 3.0
+"""Time that a run waits at its end for unpublished events."""
 
-async def run_execution(
-    execution_id: str, agent_id: str, *, host: Host, on_event: EventListener | None = None
+
+async def run_execution(  # noqa: PLR0913 - an execution, and what its process gives it
+    execution_id: str,
+    agent_id: str,
+    *,
+    database: Database,
+    bus: Bus | None = None,
+    lease_s: float = LEASE_S,
+    on_event: EventListener | None = None,
+    log_level: int = logging.ERROR,
 ) -> ExecutionOutcome:
     """Run an execution in this process, and wait until it has ended, or waits for a person.
 
@@ -61,20 +74,22 @@ async def run_execution(
     Args:
         execution_id: The execution.
         agent_id: The agent it must belong to.
-        host: The resources of this process.
+        database: Holds both, and their results.
+        bus: Receives the events; with None they wait in the ledger.
+        lease_s: How long this process keeps its claims without a sign of life.
         on_event: Called with every event of the run, on the event loop.
+        log_level: Log level of a failed execution: lower, if the caller shows how it ended.
 
     Raises:
         UnknownExecutionError: The agent has no such execution.
         ExecutionNotRunnableError: It began with different code of its agent, or of an actor.
         LedgerUnavailableError: The database is unavailable; another process can continue.
     """
-    execution, agent = await in_thread(find_both, host.database, execution_id, agent_id)
+    execution, agent = await in_thread(find_both, database, execution_id, agent_id)
     project = agent.project.name
-    bus = host.bus
-    live = None if bus is None else LiveEvents(lambda _: bus, host.publish_grace_s)
+    live = None if bus is None else LiveEvents(lambda _: bus, PUBLISH_GRACE_S)
 
-    observers = Observers(host.database)
+    observers = Observers(database)
 
     def tell(event: WorkflowEvent) -> None:
         observers.tell(project, event)
@@ -83,28 +98,25 @@ async def run_execution(
         if on_event is not None:
             on_event(event)
 
-    log_level = logging.INFO if host.shows_errors else logging.ERROR
-    builder = flow_builder(host.database, agent.project_id, host.worker, log_level=log_level)
-    store = SqlLedger(host.database, project_id=agent.project_id)
+    builder = flow_builder(database, agent.project_id, process_name(), log_level=log_level)
+    store = SqlLedger(database, project_id=agent.project_id)
     refusal: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
 
     def note(reason: Exception) -> None:
         if not refusal.done():
             refusal.set_result(reason)
 
-    options = HostOptions(
-        lease_s=host.lease_s, tell=tell, only=RunId(execution_id), worker=host.worker, on_refused=note
-    )
+    options = HostOptions(lease_s=lease_s, tell=tell, only=RunId(execution_id), on_refused=note)
     try:
         async with AsyncExitStack() as stack:
             catalog = WorkflowCatalog({}, builders={KIND: builder})
             runs = await stack.enter_async_context(LocalRuns(store, catalog, options=options))
             if bus is not None:
                 outbox = Outbox(runs.host.ledger_executor, project, bus)
-                await stack.enter_async_context(kept_published(outbox, host.publish_grace_s))
+                await stack.enter_async_context(kept_published(outbox, PUBLISH_GRACE_S))
             await _rested(await _taken_up(runs, execution, agent), refusal)
     except AgentNotRunnableError as exc:
-        await in_thread(_refuse, host.database, execution, exc, log_level)
+        await in_thread(_refuse, database, execution, exc, log_level)
         observers.refused(project, execution_id)
     except (CheckpointError, UnknownWorkflowError, _RefusedError) as exc:
         advice = "start over with `agentic run` without --resume"
@@ -114,7 +126,7 @@ async def run_execution(
             await live.aclose()
         await in_thread(observers.close)
         store.rest()  # else hundreds of runs in sequence would keep a connection each
-    return await in_thread(outcome_of, host.database, execution_id, agent_id)
+    return await in_thread(outcome_of, database, execution_id, agent_id)
 
 
 async def _taken_up(service: RunService, execution: ExecutionModel, agent: AgentModel) -> AsyncRunHandle:

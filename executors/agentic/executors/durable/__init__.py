@@ -13,9 +13,8 @@ from agentic.executors.durable.errors import (
 from agentic.executors.durable.runs.catalog import RegisteredWorkflow, WorkflowCatalog
 from agentic.executors.durable.runs.handle import AsyncRunHandle
 from agentic.executors.durable.runs.hooks import RunHooks
-from agentic.executors.durable.runs.local import LocalRuns
-from agentic.executors.durable.runs.service import HostOptions
-from agentic.executors.durable.runs.starting import Submission
+from agentic.executors.durable.runs.local import HostOptions, LocalRuns
+from agentic.executors.durable.runs.service import Submission
 
 __all__ = [
     "AsyncRunHandle",

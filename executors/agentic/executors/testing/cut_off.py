@@ -26,7 +26,6 @@ def main(url: str, execution_id: str, agent_id: str, moment: str) -> None:
         moment: ``before`` it saves its results, or ``after`` that, before the transaction is committed.
     """
     from agentic.executors.agents.factory import executor_class
-    from agentic.executors.agents.host import Host
     from agentic.executors.agents.runner import find_both, run_execution
     from agentic.mappers import Database
 
@@ -41,8 +40,7 @@ def main(url: str, execution_id: str, agent_id: str, moment: str) -> None:
         os._exit(CODE)  # as if killed here
 
     executor.save_results = save_and_be_gone  # type: ignore[method-assign]  # in its own process
-    host = Host(database=database, bus=None, worker="cut off", lease_s=LEASE_S)
-    asyncio.run(run_execution(execution_id, agent_id, host=host))
+    asyncio.run(run_execution(execution_id, agent_id, database=database, lease_s=LEASE_S))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
-from agentic.executors.agents.host import ExecutionOutcome, Host
+from agentic.executors.agents.outcome import ExecutionOutcome
 from agentic.executors.agents.runner import outcome_of, run_execution
 from agentic.mappers import (
     Database,
@@ -103,8 +103,8 @@ class RunAgent:
 
     async def arun(self, queued: Queued) -> Ran:
         """Same as :meth:`run`; if cancelled, it cancels the execution."""
-        host = Host(database=self._database, bus=MemoryBus(), worker="tests")
-        outcome = await run_execution(queued.execution_id, queued.agent_id, host=host)
+        bus = MemoryBus()
+        outcome = await run_execution(queued.execution_id, queued.agent_id, database=self._database, bus=bus)
         return Ran(outcome, self._database, queued.project_id)
 
     def look(self, queued: Queued) -> Ran:

@@ -38,7 +38,7 @@ from agentic.core.services.orphans import end_with_parent
 from agentic.core.settings import Settings, load_settings
 from agentic.core.terminal import harmless
 from agentic.core.threads import in_thread
-from agentic.executors.agents.host import ExecutionOutcome
+from agentic.executors.agents.outcome import ExecutionOutcome
 from agentic.executors.durable.worker.patience import patiently
 from agentic.executors.durable.worker.process import RunProcess
 from agentic.executors.durable.worker.process_names import process_name

@@ -20,7 +20,6 @@ from agentic.core.hooks import get_registry
 from agentic.core.http import HttpSession
 from agentic.core.pipeline import read_spec
 from agentic.core.types import JSONValue, RunId
-from agentic.executors.agents.host import Host
 from agentic.executors.agents.runner import run_execution
 from agentic.mappers import (
     AgentModel,
@@ -143,7 +142,7 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
         done, failed, waiting = (create_execution(session, agents[0]) for _ in range(3))
     sessions = SqlSessions(database, project_id, KEYS)
     asyncio.run(sessions.keep(HttpSession(name=f"{word}_line/login", storage=f"{word}-kept")))
-    asyncio.run(run_execution(done.id, agents[0].id, host=_host(database)))
+    asyncio.run(run_execution(done.id, agents[0].id, database=database, bus=MemoryBus()))
     _fail(database, project_id, agents[0], failed)
     run_id = RunId(f"{word}-run")
     _run(database, project_id, word, run_id)
@@ -170,10 +169,6 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
         secret=f"{word}_line",
         session=f"{word}_line/login",
     )
-
-
-def _host(database: Database) -> Host:
-    return Host(database=database, bus=MemoryBus(), worker="tests")
 
 
 def _fail(database: Database, project_id: str, agent: AgentModel, execution: ExecutionModel) -> None:

@@ -21,9 +21,10 @@ from agentic.core import (
 from agentic.core.graph import CrashPolicy, RequestExpiredError
 from agentic.core.ledger import Claimed, Dispatchable, LedgerStore
 from agentic.core.types import RunId
-from agentic.executors.durable import HostOptions, Submission, WorkflowCatalog
+from agentic.executors.durable import Submission, WorkflowCatalog
 from agentic.executors.durable.reconcile.reconciler import Reconciler
-from agentic.executors.durable.runs.service import RunService, make_host
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 from agentic.executors.durable.worker.worker import Bounds, DurableWorker
 
 MODULE = "tests.integration.executors.durable.steered"
@@ -85,7 +86,7 @@ class Floor:
     def _do(self, act: Callable[[RunService], Awaitable[R]]) -> R:
         async def do() -> R:
             catalog = WorkflowCatalog({}, ["tests"])
-            service = RunService(make_host(self.store, catalog, Nobody(), HostOptions()))
+            service = RunService(RunHost(store=self.store, catalog=catalog, dispatcher=Nobody()))
             try:
                 return await act(service)
             finally:

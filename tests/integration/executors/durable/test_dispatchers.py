@@ -12,7 +12,7 @@ from tests.integration.executors.durable import flows
 from agentic.core import RunStatus, Workflow, WorkflowEvent
 from agentic.core.settings import load_settings
 from agentic.executors import RunClient
-from agentic.executors.durable.runs.starting import Submission
+from agentic.executors.durable.runs.service import Submission
 
 if TYPE_CHECKING:
     from tests.integration.executors.conftest import Place

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
-from agentic.executors.agents.runner import ExecutionOutcome, Host, run_execution
+from agentic.executors.agents.runner import ExecutionOutcome, run_execution
 from agentic.fakes.server import FakeServer
 from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution, find_project
 from agentic.migrations.runner import upgrade
@@ -59,8 +59,7 @@ class Watcher:
     async def run(self, agent: AgentModel) -> ExecutionOutcome:
         with self.database.writing() as session:
             execution_id = create_execution(session, agent).id
-        host = Host(database=self.database, bus=MemoryBus(), worker="test")
-        return await run_execution(execution_id, agent.id, host=host)
+        return await run_execution(execution_id, agent.id, database=self.database, bus=MemoryBus())
 
     def feeds(self) -> Sequence[FeedModel]:
         with self.database.reading() as session:

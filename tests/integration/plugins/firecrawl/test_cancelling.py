@@ -28,7 +28,7 @@ from agentic.core.pipeline import (
     parse_spec,
 )
 from agentic.core.types import JSONValue, RunId
-from agentic.executors.agents.runner import Host, run_execution
+from agentic.executors.agents.runner import run_execution
 from agentic.fakes.control import Fault
 from agentic.fakes.firecrawl.account import AccountOrder
 from agentic.fakes.server import FakeServer
@@ -202,8 +202,7 @@ class TestADurableRun:
         self, agentic_database: Database, fakes: FakeServer, eventually: Eventually
     ) -> None:
         execution_id, agent_id = execution(agentic_database, fakes)
-        host = Host(database=agentic_database, bus=None, worker="tests")
-        run = asyncio.ensure_future(run_execution(execution_id, agent_id, host=host))
+        run = asyncio.ensure_future(run_execution(execution_id, agent_id, database=agentic_database))
         await eventually(lambda: looks(fakes) > 1)
         crawl = await the_crawl(fakes)
         run.cancel()
@@ -212,7 +211,7 @@ class TestADurableRun:
         assert await state_of(fakes, crawl) == "cancelled"
 
         fakes.control.firecrawl.change(AccountOrder(polls=0))
-        again = await run_execution(execution_id, agent_id, host=host)
+        again = await run_execution(execution_id, agent_id, database=agentic_database)
         assert again.status is ExecutionStatus.SUCCEEDED
         assert asked(fakes, BEGINS, exactly=True) == 2
 

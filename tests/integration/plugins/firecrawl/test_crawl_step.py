@@ -10,7 +10,7 @@ from sqlalchemy import select
 from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
-from agentic.executors.agents.runner import Host, run_execution
+from agentic.executors.agents.runner import run_execution
 from agentic.fakes.server import FakeServer
 from agentic.mappers import Database, add_agent, add_project, create_execution, find_project
 from agentic.migrations.runner import upgrade
@@ -43,9 +43,7 @@ async def test_a_crawl_step_fetches_its_pages_with_firecrawl(
             session, find_project(session, "shops"), "crawler", "web", {"pipeline": spec, "inputs": {}}
         )
         execution_id = create_execution(session, agent).id
-    outcome = await run_execution(
-        execution_id, agent.id, host=Host(database=database, bus=MemoryBus(), worker="test")
-    )
+    outcome = await run_execution(execution_id, agent.id, database=database, bus=MemoryBus())
     with database.reading() as session:
         pages = list(session.scalars(select(WebPageModel)))
     database.dispose()

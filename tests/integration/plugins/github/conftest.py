@@ -8,7 +8,7 @@ import pytest
 
 from agentic.core.bus import MemoryBus
 from agentic.core.types import JSONValue
-from agentic.executors.agents.runner import ExecutionOutcome, Host, run_execution
+from agentic.executors.agents.runner import ExecutionOutcome, run_execution
 from agentic.fakes.server import FakeServer
 from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution, find_project
 
@@ -51,7 +51,6 @@ def fakes(server: FakeServer) -> FakeServer:
 @pytest.fixture
 def run_github(database: Database, make_agent: MakeAgent, fakes: FakeServer) -> RunGithub:
     """Run a new agent on the fakes, ``times`` times, and return the last outcome; keywords are its config."""
-    host = Host(database=database, bus=MemoryBus(), worker="test")
 
     async def run(*, name: str = "watch", times: int = 1, **config: JSONValue) -> ExecutionOutcome:
         allowed = [f"{fakes.host}:{fakes.port}"]
@@ -60,7 +59,7 @@ def run_github(database: Database, make_agent: MakeAgent, fakes: FakeServer) -> 
         for _ in range(times):
             with database.writing() as session:
                 execution_id = create_execution(session, agent).id
-            outcomes.append(await run_execution(execution_id, agent.id, host=host))
+            outcomes.append(await run_execution(execution_id, agent.id, database=database, bus=MemoryBus()))
         return outcomes[-1]
 
     return run

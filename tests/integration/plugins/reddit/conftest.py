@@ -9,7 +9,7 @@ import pytest
 
 from agentic.core.bus import MemoryBus
 from agentic.core.types import JSONValue
-from agentic.executors.agents.runner import ExecutionOutcome, Host, run_execution
+from agentic.executors.agents.runner import ExecutionOutcome, run_execution
 from agentic.fakes.pages import TODAY
 from agentic.fakes.reddit.credentials import CLIENT_ID, CLIENT_SECRET
 from agentic.fakes.server import FakeServer
@@ -86,7 +86,6 @@ def fakes(server: FakeServer) -> FakeServer:
 @pytest.fixture
 def run_reddit(database: Database, make_agent: MakeAgent, fakes: FakeServer) -> RunReddit:
     """Run a new agent on the fakes, ``times`` times, and return the last outcome; keywords are its config."""
-    host = Host(database=database, bus=MemoryBus(), worker="test")
 
     async def run(*, name: str = "watch", times: int = 1, **config: JSONValue) -> ExecutionOutcome:
         agent = make_agent(name, **{**local(fakes), **config})
@@ -94,7 +93,7 @@ def run_reddit(database: Database, make_agent: MakeAgent, fakes: FakeServer) -> 
         for _ in range(times):
             with database.writing() as session:
                 execution_id = create_execution(session, agent).id
-            outcomes.append(await run_execution(execution_id, agent.id, host=host))
+            outcomes.append(await run_execution(execution_id, agent.id, database=database, bus=MemoryBus()))
         return outcomes[-1]
 
     return run

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from agentic.core.bus import MemoryBus
 from agentic.core.types import JSONValue
-from agentic.executors.agents.runner import ExecutionOutcome, Host, run_execution
+from agentic.executors.agents.runner import ExecutionOutcome, run_execution
 from agentic.fakes.server import FakeServer
 from agentic.fakes.shop.site import Shop
 from agentic.mappers import (
@@ -71,18 +71,13 @@ def make_agent(database: Database, fakes: FakeServer) -> MakeAgent:
 
 
 @pytest.fixture
-def host(database: Database) -> Host:
-    return Host(database=database, bus=MemoryBus(), worker="test")
-
-
-@pytest.fixture
-def run_agent(database: Database, host: Host) -> RunAgent:
+def run_agent(database: Database) -> RunAgent:
     """Run an agent as a new execution."""
 
     async def run(agent: AgentModel) -> ExecutionOutcome:
         with database.writing() as session:
             execution_id = create_execution(session, agent).id
-        return await run_execution(execution_id, agent.id, host=host)
+        return await run_execution(execution_id, agent.id, database=database, bus=MemoryBus())
 
     return run
 

@@ -17,7 +17,8 @@ from agentic.executors.durable.errors import CancelledRunError, LateAnswerError
 from agentic.executors.durable.reconcile.reconciler import Reconciler
 from agentic.executors.durable.runs import cutting_off
 from agentic.executors.durable.runs.local import LocalDispatcher
-from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 
 
 class Clock:
@@ -64,7 +65,7 @@ def asking(deadline: timedelta | None = None) -> Workflow:
 def at(ledger: MemoryLedger, build: Callable[[], Workflow] | None) -> RunService:
     """Return what decides about runs with this code, or without any, and works on none."""
     catalog = WorkflowCatalog({} if build is None else {"asking": build})
-    return RunService(make_host(ledger, catalog, LocalDispatcher(), HostOptions(is_alone=True)))
+    return RunService(RunHost(store=ledger, catalog=catalog, dispatcher=LocalDispatcher(), is_alone=True))
 
 
 def working(ledger: MemoryLedger, build: Callable[[], Workflow]) -> LocalRuns:

@@ -24,7 +24,7 @@ from agentic.core.graph.model.progress import SubRun
 from agentic.core.ledger import MemoryLedger, RunRow
 from agentic.executors.durable import AsyncRunHandle, LocalRuns, Submission, WorkflowCatalog
 from agentic.executors.durable.runs.children import read_child
-from agentic.executors.durable.runs.service import HostOptions
+from agentic.executors.durable.runs.local import HostOptions
 from agentic.executors.durable.worker import preparing
 from agentic.executors.durable.worker.host import RunHost
 

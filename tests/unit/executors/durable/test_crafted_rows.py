@@ -16,7 +16,8 @@ from agentic.core.types import RunId
 from agentic.executors.durable import LocalRuns, Submission, WorkflowCatalog
 from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.runs.local import LocalDispatcher
-from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 from agentic.mappers.ledger.ledger import SqlLedger
 
 HUGE = "[" * 100_000
@@ -68,7 +69,7 @@ def write(file: Path, statement: str, *values: object) -> None:
 
 async def abandoned(store: SqlLedger, file: Path, *names: str) -> None:
     """Have runs whose worker is gone in the middle of an activation."""
-    gone = RunService(make_host(store, WorkflowCatalog(CATALOG), LocalDispatcher(), HostOptions()))
+    gone = RunService(RunHost(store=store, catalog=WorkflowCatalog(CATALOG), dispatcher=LocalDispatcher()))
     for name in names:
         await gone.submit("flow", 0, Submission(run_id=name))
     gone.close()

@@ -17,8 +17,8 @@ from agentic.core.ledger import (
     MemoryLedger,
 )
 from agentic.executors.durable import WorkflowCatalog
-from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
-from agentic.executors.durable.worker.host import Dispatcher
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import Dispatcher, RunHost
 from agentic.executors.durable.worker.worker import DurableWorker
 
 
@@ -65,7 +65,7 @@ def forked(at_work: asyncio.Event) -> Workflow:
 
 async def submitted(store: MemoryLedger, dispatcher: Dispatcher, at_work: asyncio.Event) -> RunService:
     catalog = WorkflowCatalog({"forked": lambda: forked(at_work)})
-    service = RunService(make_host(store, catalog, dispatcher, HostOptions(is_alone=True)))
+    service = RunService(RunHost(store=store, catalog=catalog, dispatcher=dispatcher, is_alone=True))
     await service.submit("forked", 1)
     return service
 

@@ -18,7 +18,7 @@ from agentic.core.ledger import (
 )
 from agentic.core.ledger.memory import _Transaction
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
-from agentic.executors.durable.runs.service import HostOptions
+from agentic.executors.durable.runs.local import HostOptions
 
 
 class Troubled(MemoryLedger):

@@ -21,7 +21,7 @@ from agentic.core import (
 from agentic.core.ledger import LedgerTransaction, LedgerUnavailableError, MemoryLedger
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
 from agentic.executors.durable.runs.handle import AsyncRunHandle
-from agentic.executors.durable.runs.service import HostOptions
+from agentic.executors.durable.runs.local import HostOptions
 
 FOR_EVER = 3600.0
 

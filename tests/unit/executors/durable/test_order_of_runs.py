@@ -11,7 +11,7 @@ import pytest
 from agentic.core import Executor, RetryPolicy, Workflow, WorkflowBuilder, WorkflowContext, executor
 from agentic.core.ledger import MemoryLedger
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
-from agentic.executors.durable.runs.starting import Submission
+from agentic.executors.durable.runs.service import Submission
 
 RUNS = 40
 FIRST_BY = 0.10

@@ -19,8 +19,9 @@ from agentic.core import (
 )
 from agentic.core.ledger import ActivationRow, ActivationStatus, MemoryLedger
 from agentic.executors.durable import WorkflowCatalog
-from agentic.executors.durable.runs.local import LocalDispatcher, LocalRuns
-from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.local import HostOptions, LocalDispatcher, LocalRuns
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 from agentic.executors.durable.worker.worker import OVERRAN, DurableWorker
 from agentic.executors.workers.lifecycle import STOPPED
 
@@ -59,7 +60,7 @@ async def stopped_because(reason: str) -> ActivationRow:
     """Stop a worker at work; return the activation it was at."""
     store, at_work = MemoryLedger(), asyncio.Event()
     catalog = WorkflowCatalog({"endless": lambda: endless(at_work)})
-    host = make_host(store, catalog, LocalDispatcher(), HostOptions(is_alone=True))
+    host = RunHost(store=store, catalog=catalog, dispatcher=LocalDispatcher(), is_alone=True)
     service = RunService(host)
     await service.submit("endless", 1)
     work = asyncio.create_task(DurableWorker(host).work())

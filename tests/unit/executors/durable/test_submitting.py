@@ -22,7 +22,8 @@ from agentic.executors.durable import (
     WorkflowCatalog,
 )
 from agentic.executors.durable.runs.local import LocalDispatcher
-from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 from agentic.mappers import Base, Database
 from agentic.mappers.ledger.ledger import SqlLedger
 
@@ -45,7 +46,7 @@ async def test_what_joins_the_beginning_of_a_run_is_done_once_when_it_is_submitt
     store, dispatcher = AuditedLedger(time.time), LocalDispatcher()
     flow = RegisteredWorkflow(passing_on(), RunHooks(on_rest=write_status))
     catalog = WorkflowCatalog({}, builders={"w": lambda _: flow})
-    service = RunService(make_host(store, catalog, dispatcher, HostOptions(is_alone=True)))
+    service = RunService(RunHost(store=store, catalog=catalog, dispatcher=dispatcher, is_alone=True))
     how = Submission(run_id="r", idempotency_key="key")
     for _ in range(2):
         assert (await service.submit("w:1", 7, how)).run_id == "r"

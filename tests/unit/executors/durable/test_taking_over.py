@@ -5,8 +5,9 @@ from __future__ import annotations
 from agentic.core import RunStatus, Workflow, WorkflowBuilder, executor
 from agentic.core.ledger import MemoryLedger
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
-from agentic.executors.durable.runs.local import LocalDispatcher
-from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.local import HostOptions, LocalDispatcher
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 
 
 @executor(id="one")
@@ -25,7 +26,7 @@ def flow() -> Workflow:
 
 async def test_a_run_that_a_process_was_told_of_that_is_gone_goes_on_at_once() -> None:
     store, catalog = MemoryLedger(), WorkflowCatalog({"flow": flow})
-    gone = RunService(make_host(store, catalog, LocalDispatcher(), HostOptions(is_alone=True)))
+    gone = RunService(RunHost(store=store, catalog=catalog, dispatcher=LocalDispatcher(), is_alone=True))
     mine, other = await gone.submit("flow", 0), await gone.submit("flow", 0)
     gone.close()
     async with LocalRuns(store, catalog, options=HostOptions(only=mine.run_id)) as runs:

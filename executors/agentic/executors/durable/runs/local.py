@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TypedDict
 
 from agentic.core.errors import line_of
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.history import HistorySource
 from agentic.core.ledger import ActivationId, Dispatchable, LedgerStore, LedgerUnavailableError
 from agentic.core.logging import get_logger
+from agentic.core.types import RunId
 from agentic.executors.durable.reconcile.reconciler import Reconciler
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
-from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import OnCut, RunHost
 from agentic.executors.durable.worker.pool import WorkerPool
 from agentic.executors.workers.guarding import engine_task
 
@@ -39,6 +43,20 @@ class LocalDispatcher:
                 self.wanted.put_nowait(activation.id)
 
 
+class HostOptions(TypedDict, total=False):
+    """Options of a process that works on durable runs, see :class:`RunHost`."""
+
+    queues: Collection[str]
+    worker: str
+    lease_s: float
+    is_alone: bool
+    only: RunId | None
+    tell: Callable[[WorkflowEvent], None] | None
+    history: HistorySource | None
+    on_cut: OnCut | None
+    on_refused: Callable[[Exception], None] | None
+
+
 class LocalRuns(RunService):
     """Works on the durable runs of a ledger, in this process; use it as an async context manager.
 
@@ -60,7 +78,9 @@ class LocalRuns(RunService):
         options: HostOptions | None = None,
     ) -> None:
         self._dispatcher = LocalDispatcher()
-        super().__init__(make_host(store, catalog, self._dispatcher, options or HostOptions()))
+        super().__init__(
+            RunHost(store=store, catalog=catalog, dispatcher=self._dispatcher, **(options or {}))
+        )
         self._concurrency = concurrency
         self._sweep_s = sweep_s
         self._tasks: list[asyncio.Task[None]] = []

@@ -1,82 +1,37 @@
-"""Puts together the parts of one process for a project's durable runs."""
+"""Accepts durable runs of a project."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+import asyncio
+import time
+from dataclasses import dataclass
 
-from agentic.core.graph.model.events import WorkflowEvent
-from agentic.core.graph.model.history import HistorySource
-from agentic.core.ledger import LedgerStore
-from agentic.core.ledger.records import DEFAULT_QUEUE
+from agentic.core.graph.names import checked_run_id, is_storable
+from agentic.core.ids import new_id
+from agentic.core.ledger import Dispatchable, LedgerTransaction, NewRun
+from agentic.core.ledger.records import MAX_PRIORITY
 from agentic.core.types import RunId
-from agentic.executors.durable.runs.catalog import WorkflowCatalog
+from agentic.executors.durable.errors import IdempotencyKeyError, PriorityError
+from agentic.executors.durable.runs.beginning import begin
 from agentic.executors.durable.runs.handle import AsyncRunHandle
-from agentic.executors.durable.runs.starting import Submission, start_run
-from agentic.executors.durable.worker.claiming import Claimant
-from agentic.executors.durable.worker.host import Dispatcher, OnCut, RunHost
-from agentic.executors.durable.worker.leases import LEASE_S, Leases
-from agentic.executors.durable.worker.ledger_executor import DirectLedgerExecutor, LedgerExecutor
-from agentic.executors.durable.worker.process_names import process_name
-from agentic.executors.durable.worker.run_cache import RunCache
+from agentic.executors.durable.worker.host import RunHost, mark, pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostOptions:
-    """How a process works on durable runs.
+class Submission:
+    """How to accept a run.
 
     Attributes:
-        queues: The queues it works on.
-        lease_s: How long a claim outlives it.
-        is_alone: Whether it does one activation at a time.
-        tell: Receives events, durable and live.
-        history: The source for ``ctx.history()``, unless the workflow names another.
-        only: The one run to work on, with its child runs; None for any.
-        worker: Readable name of this process; host and process id by default.
-        on_cut: Writes further changes when a run ends without its code.
-        on_refused: Called with the reason why this process cannot run a claim; all may claim it again.
+        run_id: Its name, without ``/``; a new one when omitted.
+        idempotency_key: A second submission with the same key gives the first one's run.
+        priority: 0 to 9; higher goes first.
+        is_told: Whether workers are notified at once; else the submitting process works on it.
     """
 
-    queues: Collection[str] = (DEFAULT_QUEUE,)
-    lease_s: float = LEASE_S
-    is_alone: bool = False
-    tell: Callable[[WorkflowEvent], None] | None = None
-    history: HistorySource | None = None
-    only: RunId | None = None
-    worker: str = field(default_factory=process_name)
-    on_cut: OnCut | None = None
-    on_refused: Callable[[Exception], None] | None = None
-
-
-def make_host(
-    store: LedgerStore, catalog: WorkflowCatalog, dispatcher: Dispatcher, options: HostOptions
-) -> RunHost:
-    """Return the shared parts of a process; nothing is connected or started yet.
-
-    Args:
-        store: The ledger.
-        catalog: Finds the workflows.
-        dispatcher: Notifies workers of activations.
-        options: How this process works.
-    """
-    ledger_executor = DirectLedgerExecutor(store) if options.is_alone else LedgerExecutor(store)
-    return RunHost(
-        ledger_executor=ledger_executor,
-        catalog=catalog,
-        run_cache=RunCache(ledger_executor, catalog),
-        leases=Leases(store, options.lease_s),
-        dispatcher=dispatcher,
-        tell=options.tell,
-        history=options.history,
-        on_cut=options.on_cut,
-        on_refused=options.on_refused,
-        me=Claimant(
-            worker=options.worker,
-            queues=frozenset(options.queues),
-            lease_s=options.lease_s,
-            only=options.only,
-        ),
-    )
+    run_id: str | None = None
+    idempotency_key: str | None = None
+    priority: int = 0
+    is_told: bool = True
 
 
 class RunService:
@@ -90,7 +45,7 @@ class RunService:
         self.host = host
 
     async def submit(self, workflow: str, message: object, how: Submission | None = None) -> AsyncRunHandle:
-        """Accept a run.
+        """Accept a run and notify workers.
 
         Args:
             workflow: Its name: from a plugin, or ``package.module:factory`` of a trusted package.
@@ -108,8 +63,39 @@ class RunService:
             IdempotencyKeyError: The key cannot be stored.
             LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
         """
-        run_id = await start_run(self.host, workflow, message, how or Submission())
-        return AsyncRunHandle(self.host, run_id)
+        host, how = self.host, how or Submission()
+        if not 0 <= how.priority <= MAX_PRIORITY:
+            raise PriorityError(how.priority)
+        if how.idempotency_key is not None and not is_storable(how.idempotency_key):
+            raise IdempotencyKeyError(how.idempotency_key)
+        run_id = RunId(new_id()) if how.run_id is None else checked_run_id(how.run_id)
+        registered = await asyncio.to_thread(host.catalog.get, workflow)
+        cached_run, plan = begin(registered, run_id, message, time.time())
+        new = NewRun(
+            step=plan.step,
+            workflow=workflow,
+            idempotency_key=how.idempotency_key,
+            priority=how.priority,
+            max_parallel=registered.workflow.config.max_parallel,
+        )
+
+        def write(ledger: LedgerTransaction) -> tuple[RunId, list[Dispatchable]]:
+            is_known = ledger.run(run_id) is not None
+            accepted = ledger.add_run(new)
+            if is_known or accepted != run_id:
+                return accepted, []
+            if plan.on_commit:
+                ledger.apply(plan.on_commit)
+            others = pending(plan.step.activations, workflow, how.priority)
+            mark(ledger, others)
+            return accepted, others
+
+        accepted, others = await host.ledger_executor.do(write)
+        if others:  # it is new
+            host.take(cached_run, plan)
+        if how.is_told:
+            await host.spread(others)
+        return AsyncRunHandle(host, accepted)
 
     def handle(self, run_id: str) -> AsyncRunHandle:
         """Return the handle of an accepted run."""

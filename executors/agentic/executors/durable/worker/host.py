@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 from agentic.core.errors import line_of
@@ -13,16 +14,19 @@ from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import (
     ActivationId,
     Dispatchable,
+    LedgerStore,
     LedgerTransaction,
     NewActivation,
 )
+from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.logging import get_logger
 from agentic.core.types import RunId
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
 from agentic.executors.durable.worker.cached_run import CachedRun, StepPlan
 from agentic.executors.durable.worker.claiming import Claimant
-from agentic.executors.durable.worker.leases import Leases
-from agentic.executors.durable.worker.ledger_executor import LedgerExecutor
+from agentic.executors.durable.worker.leases import LEASE_S, Leases
+from agentic.executors.durable.worker.ledger_executor import DirectLedgerExecutor, LedgerExecutor
+from agentic.executors.durable.worker.process_names import process_name
 from agentic.executors.durable.worker.run_cache import RunCache
 from agentic.executors.durable.worker.waiters import RunWaiters
 
@@ -51,35 +55,61 @@ class Dispatcher(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunHost:
-    """The shared parts of a process that works on durable runs.
+    """What a process gives to the durable runs it works on; nothing is connected or started at first.
 
     Attributes:
-        ledger_executor: Access to the ledger.
+        store: The ledger.
         catalog: Finds the workflows.
-        run_cache: The cached runs of this process.
-        leases: Keeps its claims alive.
-        dispatcher: Notifies others.
-        me: The claimant.
+        dispatcher: Notifies workers of activations.
+        queues: The queues this process works on.
+        worker: Readable name of this process; host and process id by default.
+        lease_s: How long its claims outlive it.
+        is_alone: Whether it does one activation at a time.
+        only: The one run to work on, with its child runs; None for any.
         tell: Receives events, durable and live, if there is a listener.
-        history: Knows other runs.
-        waiters: Notified when a decision of this process ends a run, or makes it wait for answers.
+        history: The source for ``ctx.history()``, unless the workflow names another.
         on_cut: Writes further changes when a run ends without its code.
-        on_refused: Called with the reason why this process cannot run a claim.
+        on_refused: Called with the reason why this process cannot run a claim; all may claim it again.
+        waiters: Notified when a decision of this process ends a run, or makes it wait for answers.
     """
 
-    ledger_executor: LedgerExecutor
+    store: LedgerStore
     catalog: WorkflowCatalog
-    run_cache: RunCache
-    leases: Leases
     dispatcher: Dispatcher
-    me: Claimant
+    queues: Collection[str] = (DEFAULT_QUEUE,)
+    worker: str = field(default_factory=process_name)
+    lease_s: float = LEASE_S
+    is_alone: bool = False
+    only: RunId | None = None
     tell: Callable[[WorkflowEvent], None] | None = None
     history: HistorySource | None = None
-    waiters: RunWaiters = field(default_factory=RunWaiters)
     on_cut: OnCut | None = None
     on_refused: Callable[[Exception], None] | None = None
+    waiters: RunWaiters = field(default_factory=RunWaiters)
+
+    @cached_property
+    def ledger_executor(self) -> LedgerExecutor:
+        """Access to the ledger."""
+        return DirectLedgerExecutor(self.store) if self.is_alone else LedgerExecutor(self.store)
+
+    @cached_property
+    def run_cache(self) -> RunCache:
+        """The cached runs of this process."""
+        return RunCache(self.ledger_executor, self.catalog)
+
+    @cached_property
+    def leases(self) -> Leases:
+        """Keeps its claims alive."""
+        return Leases(self.store, self.lease_s)
+
+    @cached_property
+    def me(self) -> Claimant:
+        """The claimant."""
+        return Claimant(
+            worker=self.worker, queues=frozenset(self.queues), lease_s=self.lease_s, only=self.only
+        )
 
     def take(self, cached_run: CachedRun, plan: StepPlan) -> None:
         """Apply a plan that the ledger has accepted, and notify if the run rests by it."""

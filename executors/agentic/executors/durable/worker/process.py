@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from functools import partial
 
 from celery import Celery
@@ -17,8 +16,8 @@ from agentic.core.settings import Settings
 from agentic.core.threads import in_thread
 from agentic.core.types import RunId
 from agentic.executors.agents.ending import end_cut_off
-from agentic.executors.agents.host import ExecutionOutcome
 from agentic.executors.agents.observing import Observers
+from agentic.executors.agents.outcome import ExecutionOutcome
 from agentic.executors.agents.runner import begin_here, begin_waiting, find_both, first_of, outcome_of
 from agentic.executors.agents.workflows import make_catalog
 from agentic.executors.durable.errors import RunFailedError
@@ -27,9 +26,11 @@ from agentic.executors.durable.publish.messages import MessageDispatcher
 from agentic.executors.durable.reconcile.reconciler import Reconciler, Swept
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
 from agentic.executors.durable.runs.history import ProjectHistory
-from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.durable.worker.host import RunHost
 from agentic.executors.durable.worker.patience import patiently
 from agentic.executors.durable.worker.pool import WorkerPool
+from agentic.executors.durable.worker.process_names import process_name
 from agentic.executors.durable.worker.worker import OnClaim, Worked
 from agentic.executors.errors import AgentNotRunnableError, ExecutionFailedError
 from agentic.executors.workers.dispatch import agent_queue
@@ -66,9 +67,9 @@ class RunProcess:
         self._opened = AsyncExitStack()
         self._live: LiveEvents | None = None
         self._buses: Buses | None = None
-        self._options = HostOptions(queues=queues, lease_s=settings.lease_s, is_alone=is_alone)
-        if worker is not None:
-            self._options = replace(self._options, worker=worker)
+        self._queues = queues
+        self._is_alone = is_alone
+        self._worker = process_name() if worker is None else worker
         self._observers = Observers(database)
         self._catalogs: list[WorkflowCatalog] = []
         self._services: dict[str, RunService] = {}
@@ -87,16 +88,17 @@ class RunProcess:
                 past = ProjectHistory(self._bus_of, project)
                 ledger = SqlLedger(self._database, project_id=project_id)
                 self._ledgers.append(ledger)
-                host = make_host(
-                    ledger,
-                    self._catalog_of(project_id),
-                    dispatcher,
-                    replace(
-                        self._options,
-                        tell=partial(self._tell, project),
-                        history=past,
-                        on_cut=partial(end_cut_off, project_id=project_id),
-                    ),
+                host = RunHost(
+                    store=ledger,
+                    catalog=self._catalog_of(project_id),
+                    dispatcher=dispatcher,
+                    queues=self._queues,
+                    worker=self._worker,
+                    lease_s=self._settings.lease_s,
+                    is_alone=self._is_alone,
+                    tell=partial(self._tell, project),
+                    history=past,
+                    on_cut=partial(end_cut_off, project_id=project_id),
                 )
                 found = self._services[project_id] = RunService(host)
             return found
@@ -196,7 +198,7 @@ class RunProcess:
     def _catalog_of(self, project_id: str) -> WorkflowCatalog:
         """Return a project's own catalog: it has no agents of other projects."""
         catalog = make_catalog(
-            self._settings, self._database, project_id, self._options.worker, partial(agent_queue, self._app)
+            self._settings, self._database, project_id, self._worker, partial(agent_queue, self._app)
         )
         self._catalogs.append(catalog)
         return catalog

@@ -1,38 +1,15 @@
-"""The input and the outcome of running an execution."""
+"""The outcome of running an execution."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from agentic.core.bus import Bus
 from agentic.core.graph import WorkflowEvent
 from agentic.core.types import JSONValue, SaveCounts
-from agentic.executors.durable.worker.leases import LEASE_S
-from agentic.mappers import Database, ExecutionModel, ExecutionStatus
+from agentic.mappers import ExecutionModel, ExecutionStatus
 
 EventListener = Callable[[WorkflowEvent], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
-    """Resources that a process gives to the executions it runs.
-
-    Attributes:
-        database: Holds executions, agents and results.
-        bus: Receives the events; with None they wait in the ledger.
-        worker: Name of the process, for ``agentic executions``.
-        lease_s: How long this process keeps its claims without a sign of life.
-        publish_grace_s: Seconds a run waits at its end for unpublished events.
-        shows_errors: Whether the caller shows how a run ended, so that the log can be quieter.
-    """
-
-    database: Database
-    bus: Bus | None
-    worker: str
-    lease_s: float = LEASE_S
-    publish_grace_s: float = 3.0
-    shows_errors: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
