@@ -13,6 +13,7 @@ from agentic.core.http import FailureClass, FetchError
 from agentic.executors import BaseAgentExecutor
 from agentic.executors.agents import runner
 from agentic.executors.agents.runner import ExecutionOutcome, run_execution
+from agentic.executors.durable.worker.process_names import process_name
 from agentic.mappers import (
     AgentModel,
     Database,
@@ -55,7 +56,7 @@ class TestSuccess:
 
         found = lab.stored(execution.id)
         assert outcome.status is found.status is ExecutionStatus.SUCCEEDED
-        assert (found.attempts, found.worker, found.superstep_count) == (1, "test", 3)
+        assert (found.attempts, found.worker, found.superstep_count) == (1, process_name(), 3)
         assert found.event_count == outcome.event_count > 0
         assert found.finished_at is not None
         assert lab.result_count() == 1
