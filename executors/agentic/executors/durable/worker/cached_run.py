@@ -8,12 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from agentic.core.graph.checkpoints.restore import restore
 from agentic.core.graph.checkpoints.snapshots import CheckpointDraft, CheckpointTracker
 from agentic.core.graph.checkpoints.store import StoredCheckpoint
-from agentic.core.graph.definition.edges import Graph
 from agentic.core.graph.definition.run_services import StateView
 from agentic.core.graph.errors import error_text
 from agentic.core.graph.model.events import WorkflowEvent
 from agentic.core.graph.model.messages import Activation, ActivationKey, ActivationResult
-from agentic.core.graph.model.policies import WorkflowConfig
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.graph.model.state import RunState
 from agentic.core.graph.planning.planner import Transition
@@ -21,7 +19,6 @@ from agentic.core.graph.planning.shared_state import view_after
 from agentic.core.ledger import ActivationId, LedgerStep, NewActivation, OnCommit
 from agentic.core.masking import KnownSecrets
 from agentic.core.records import record
-from agentic.core.types import RunId
 from agentic.executors.durable.runs.catalog import RegisteredWorkflow
 from agentic.executors.durable.runs.encoding import batches, write_result
 from agentic.executors.durable.runs.hooks import OnceKept
@@ -68,6 +65,9 @@ class CachedRun:
 
     Attributes:
         workflow: The run's workflow.
+        graph: The workflow's.
+        config: The workflow's.
+        run_id: The run.
         state: The run's state.
         changed: As given.
         lock: Held from the making of a plan until it is applied, or the run is dropped.
@@ -81,6 +81,9 @@ class CachedRun:
         changed: tuple[str, ...] = (),
     ) -> None:
         self.workflow = registered.workflow
+        self.graph = self.workflow.graph
+        self.config = self.workflow.config
+        self.run_id = state.run_id
         self._hooks = registered.hooks
         self._queue = registered.queue
         self.state = state
@@ -106,24 +109,9 @@ class CachedRun:
         return cls(registered, found.state, tracker, found.changed)
 
     @property
-    def run_id(self) -> RunId:
-        """The run."""
-        return self.state.run_id
-
-    @property
     def revision(self) -> int:
         """The checkpoint's revision."""
         return self._tracker.revision
-
-    @property
-    def graph(self) -> Graph:
-        """The workflow's."""
-        return self.workflow.graph
-
-    @property
-    def config(self) -> WorkflowConfig:
-        """The workflow's."""
-        return self.workflow.config
 
     @property
     def log_context(self) -> Mapping[str, str]:
