@@ -47,6 +47,10 @@ class Settings(BaseSettings):
         SecretStr(""),
         description="Redis or Valkey server for rate limits shared by workers; the broker if empty.",
     )
+    checkpoints_url: SecretStr = Field(
+        SecretStr(""),
+        description="Checkpoint store of `open_checkpoints`: NATS, Redis or a database; this one's if empty.",
+    )
     nats_url: SecretStr = Field(SecretStr(""), description="NATS server; the in-memory bus if empty.")
     nats_seed_file: str = Field(
         "",
@@ -123,6 +127,11 @@ class Settings(BaseSettings):
         return self.budget_url.get_secret_value() or None
 
     @property
+    def checkpoints(self) -> str:
+        """URL of the checkpoint store, by default the database; may hold a password."""
+        return self.checkpoints_url.get_secret_value() or self.database
+
+    @property
     def nats(self) -> str | None:
         """URL of the NATS server, from the environment or a running ``agentic up``; otherwise None."""
         return self.nats_url.get_secret_value() or self._runtime.get("nats")
@@ -166,7 +175,13 @@ def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - keyword pass-
 
 def _secrets_of(settings: Settings) -> Iterator[str]:
     """Yield the passwords in URLs, and the keys; not whole URLs: messages may show the rest of them."""
-    given = (settings.database_url, settings.broker_url, settings.budget_url, settings.nats_url)
+    given = (
+        settings.database_url,
+        settings.broker_url,
+        settings.budget_url,
+        settings.checkpoints_url,
+        settings.nats_url,
+    )
     for text in (*(url.get_secret_value() for url in given), *settings._runtime.values()):
         yield from passwords_in(text)
         user, mark, password = text.partition("://")[2].rpartition("@")[0].partition(":")

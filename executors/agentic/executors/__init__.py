@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from agentic.executors.agents.factory import ExecutorFactory
     from agentic.executors.api import ApiAgentExecutor
     from agentic.executors.base import AgentWork, BaseAgentExecutor
+    from agentic.executors.checkpoints import open_checkpoints
     from agentic.executors.errors import NothingReadError, SourceRefusedError, may_pass, refusal_of
     from agentic.executors.project_http import ProjectHttp
     from agentic.executors.retrying import ask_again, refusing
@@ -29,6 +30,7 @@ __all__ = [
     "SourceRefusedError",
     "ask_again",
     "may_pass",
+    "open_checkpoints",
     "refusal_of",
     "refusing",
     "submit",
@@ -47,6 +49,7 @@ _HOMES = {
     "SourceRefusedError": "errors",
     "ask_again": "retrying",
     "may_pass": "errors",
+    "open_checkpoints": "checkpoints",
     "refusal_of": "errors",
     "refusing": "retrying",
     "submit": "runs",

@@ -11,6 +11,7 @@ ExecutionError
   SessionClosedError                       a database session was used while none may be open
   ExecutionNotRunnableError                the execution may not run (again) in its state
   ExecutionFailedError                     a failed execution, for Celery and Flower
+  CheckpointsUrlError (ValueError)         the settings name no kind of checkpoint store
   BrokerUnavailableError (ConnectionError) the Celery broker is not configured or cannot be reached
 """
 
@@ -165,6 +166,16 @@ class ExecutionNotRunnableError(ExecutionError):
 
 class ExecutionFailedError(ExecutionError):
     """An execution failed. The one exception a task raises, with a message short enough for Flower."""
+
+
+class CheckpointsUrlError(ExecutionError, ValueError):
+    """The URL of the checkpoint store names no kind of store."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"AGENTIC_CHECKPOINTS_URL ({safe_url(url)}) names no checkpoint store; write it as "
+            "'nats://host:4222', 'redis://host:6379/0', 'sqlite:///runs.db' or 'postgresql+psycopg://...'"
+        )
 
 
 class BrokerUnavailableError(ExecutionError, ConnectionError):

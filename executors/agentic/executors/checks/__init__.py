@@ -13,6 +13,7 @@ from agentic.executors.celery import make_app
 from agentic.executors.checks.agents import agent_findings
 from agentic.executors.checks.broker import broker_findings
 from agentic.executors.checks.budget import budget_findings
+from agentic.executors.checks.checkpoints import checkpoint_findings
 from agentic.executors.checks.database import database_findings, has_active_schedules
 from agentic.executors.checks.host import host_findings
 from agentic.executors.checks.privacy import privacy_findings
@@ -34,6 +35,7 @@ def look_around(settings: Settings) -> Iterator[Finding]:
     yield from privacy_findings(settings)
     yield from task_findings(worker_app)
     yield from budget_findings(settings)
+    yield from checkpoint_findings(settings)
     app = None if broker_in_use(settings) is None else make_app(settings)
     if app is not None and not (yield from _look_at_broker(app)):
         app = None

@@ -104,7 +104,7 @@ class Entry:
 
     @property
     def local(self) -> dict[str, JSONValue]:
-        """The executor's own state, as this entry changes it."""
+        """The executor's own state, with the changes of this entry."""
         if self._local is None:
             self._local = copy.deepcopy(dict(self._local_before))
         return self._local
