@@ -169,8 +169,8 @@ class Executor:
         counts as ended: for each message in progress or next in line. It runs at least once, maybe in
         another process, so it must be repeatable. ``ctx.once`` returns the earlier values; messages, outputs
         and writes are lost. It has :data:`~agentic.core.graph.running.on_cancel.CANCEL_HOOK_S` seconds. An
-        exception becomes a log line and changes nothing. A resumed run handles the message again, and ``ctx.once`` still returns the earlier
-        values: the handler must check which work was cancelled.
+        exception becomes a log line and changes nothing. A resumed run handles the message again, and
+        ``ctx.once`` still returns the earlier values: the handler must check which work was cancelled.
         """
 
     async def abandon(self, message: object, ctx: WorkflowContext) -> None:
