@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from agentic.core import Workflow
 from agentic.core.ledger import Lease, LedgerError, LedgerStore
-from agentic.executors.durable.runs.catalog import RegisteredWorkflow, WorkflowCatalog
-from agentic.executors.durable.runs.hooks import NO_HOOKS, RunHooks
+from agentic.executors.durable.runs.catalog import NO_HOOKS, RegisteredWorkflow, RunHooks, WorkflowCatalog
 from agentic.executors.durable.runs.local import LocalDispatcher
 from agentic.executors.durable.worker.host import Dispatcher, RunHost
 from agentic.executors.durable.worker.leases import MAX_BEAT_S, Leases, OnChange

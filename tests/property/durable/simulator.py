@@ -38,7 +38,7 @@ from agentic.core.graph.definition.workflow import WorkflowDefinition
 from agentic.core.graph.model.policies import CrashPolicy
 from agentic.core.graph.model.state import RunState
 from agentic.executors.durable.publish.outbox import Outbox
-from agentic.executors.durable.runs.hooks import RunHooks
+from agentic.executors.durable.runs.catalog import RunHooks
 from agentic.executors.durable.runs.local import LocalDispatcher
 
 _MAX_SIZE = 80

@@ -17,7 +17,7 @@ from agentic.mappers.catalog.execution_counts import COUNT_NAMES
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from agentic.executors.durable.runs.hooks import OnceKept
+    from agentic.executors.durable.runs.catalog import OnceKept
     from agentic.mappers import EndedExecution
 
 log = get_logger(__name__)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agentic.core.graph.model.events import WorkflowEvent
     from agentic.core.graph.model.state import RunState
     from agentic.core.types import JSONValue
-    from agentic.executors.durable.runs.hooks import OnceKept
+    from agentic.executors.durable.runs.catalog import OnceKept
 
 log = get_logger(__name__)
 

@@ -12,8 +12,7 @@ from agentic.core.types import RunId
 from agentic.executors.agents.repository import AgentRepository
 from agentic.executors.agents.workflow import agent_workflow
 from agentic.executors.durable.errors import UnknownWorkflowError
-from agentic.executors.durable.runs.catalog import Builder, RegisteredWorkflow, WorkflowCatalog
-from agentic.executors.durable.runs.hooks import RunHooks
+from agentic.executors.durable.runs.catalog import Builder, RegisteredWorkflow, RunHooks, WorkflowCatalog
 from agentic.executors.errors import AgentNotRunnableError
 from agentic.mappers import AgentModel, Database, content_hash
 

@@ -10,9 +10,8 @@ from agentic.executors.durable.errors import (
     RunFailedError,
     UnknownWorkflowError,
 )
-from agentic.executors.durable.runs.catalog import RegisteredWorkflow, WorkflowCatalog
+from agentic.executors.durable.runs.catalog import RegisteredWorkflow, RunHooks, WorkflowCatalog
 from agentic.executors.durable.runs.handle import AsyncRunHandle
-from agentic.executors.durable.runs.hooks import RunHooks
 from agentic.executors.durable.runs.local import HostOptions, LocalRuns
 from agentic.executors.durable.runs.service import Submission
 

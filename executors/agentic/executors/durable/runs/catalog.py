@@ -1,4 +1,4 @@
-"""Finds workflows by the names that runs store."""
+"""The workflows of durable runs by name, and the hooks around them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,60 @@ import importlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from threading import Lock
-from typing import cast
+from typing import Any, cast
 
 from agentic.core.errors import AgenticError, line_of, text_of
 from agentic.core.graph.build.workflow import Workflow
 from agentic.core.graph.definition.subgraph import WorkflowExecutor
 from agentic.core.graph.definition.workflow import WorkflowDefinition
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.state import RunState
 from agentic.core.hooks.offers import clash_over
 from agentic.core.ledger.records import DEFAULT_QUEUE
+from agentic.core.masking import KnownSecrets
 from agentic.core.records import record
-from agentic.core.types import ExecutorId
+from agentic.core.types import ExecutorId, RunId
 from agentic.executors.durable.errors import UnknownWorkflowError
-from agentic.executors.durable.runs.hooks import NO_HOOKS, RunHooks, hooks_within
+
+OnceKept = Callable[[], object]
+"""Called after the commit: once, by the process that wrote."""
+
+OnRest = Callable[[Any, RunState], OnceKept | None]
+"""Called in the transaction that starts, rests or continues a run, with its session and the run's state."""
+
+
+def _as_it_is(event: WorkflowEvent) -> WorkflowEvent:
+    return event
+
+
+def _nothing(_: RunId) -> Mapping[str, str]:
+    return {}
+
+
+@record
+class RunHooks:
+    """Hooks of a workflow's durable runs.
+
+    Attributes:
+        clean: Removes secrets from an event before it is kept or sent.
+        on_rest: Writes changes when a run starts, rests or continues; returns what to do after the commit.
+        context: Returns the log context of a run's handlers, by the run's id.
+        secrets: Learns the secrets that handlers read or receive.
+    """
+
+    clean: Callable[[WorkflowEvent], WorkflowEvent] = _as_it_is
+    on_rest: OnRest | None = None
+    context: Callable[[RunId], Mapping[str, str]] = _nothing
+    secrets: KnownSecrets | None = None
+
+
+NO_HOOKS = RunHooks()
+
+
+def hooks_within(hooks: RunHooks) -> RunHooks:
+    """Return a workflow's hooks for the runs of one of its nodes."""
+    return RunHooks(clean=hooks.clean, context=hooks.context, secrets=hooks.secrets)
+
 
 Factory = Callable[[], Workflow]
 Builder = Callable[[str], "RegisteredWorkflow"]

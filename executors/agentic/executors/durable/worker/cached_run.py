@@ -19,9 +19,8 @@ from agentic.core.graph.planning.shared_state import view_after
 from agentic.core.ledger import ActivationId, LedgerStep, NewActivation, OnCommit
 from agentic.core.masking import KnownSecrets
 from agentic.core.records import record
-from agentic.executors.durable.runs.catalog import RegisteredWorkflow
+from agentic.executors.durable.runs.catalog import OnceKept, RegisteredWorkflow
 from agentic.executors.durable.runs.encoding import batches, write_result
-from agentic.executors.durable.runs.hooks import OnceKept
 
 
 @record

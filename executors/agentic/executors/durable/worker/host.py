@@ -1,8 +1,10 @@
-"""The shared parts of a process that works on durable runs."""
+"""What a process gives to the durable runs it works on."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -28,7 +30,32 @@ from agentic.executors.durable.worker.leases import LEASE_S, Leases
 from agentic.executors.durable.worker.ledger_executor import DirectLedgerExecutor, LedgerExecutor
 from agentic.executors.durable.worker.process_names import process_name
 from agentic.executors.durable.worker.run_cache import RunCache
-from agentic.executors.durable.worker.waiters import RunWaiters
+
+
+class RunWaiters:
+    """Wakes the waiters of a run that comes to rest by a decision of this process."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[RunId, set[asyncio.Event]] = {}
+
+    def wake(self, run_id: RunId) -> None:
+        """Wake the waiters of a run."""
+        for event in self._waiting.get(run_id, ()):
+            event.set()
+
+    async def wait(self, run_id: RunId, timeout_s: float) -> None:
+        """Return when a run rests by a decision of this process, or after ``timeout_s``."""
+        event = asyncio.Event()
+        self._waiting.setdefault(run_id, set()).add(event)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s):
+                    await event.wait()
+        finally:
+            self._waiting[run_id].discard(event)
+            if not self._waiting[run_id]:
+                del self._waiting[run_id]
+
 
 log = get_logger(__name__)
 
