@@ -13,7 +13,7 @@ from typing_extensions import TypeVar as DefaultTypeVar
 
 from agentic.core.graph.codec.codec import describe
 from agentic.core.graph.codec.payload import Payload
-from agentic.core.graph.definition.entry import Entry
+from agentic.core.graph.definition.entry import HandlerEntry
 from agentic.core.graph.definition.run_services import BaseWorkflow, SubCall
 from agentic.core.graph.errors import (
     HandlerError,
@@ -66,7 +66,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     __slots__ = ("_ask_count", "_declared", "_entry", "_once_locks", "_shared", "_sub_run_count")
 
-    def __init__(self, entry: Entry, declared: Declares, shared: Mapping[str, Payload]) -> None:
+    def __init__(self, entry: HandlerEntry, declared: Declares, shared: Mapping[str, Payload]) -> None:
         self._entry = entry
         self._declared = declared
         self._shared = shared

@@ -23,7 +23,7 @@ from agentic.core.types import JSONValue
 _NOT_JSON = "executor {0!r}: ctx.local must be JSON ({1}); keep other values with ctx.set_state"
 
 
-class Entry:
+class HandlerEntry:
     """One entry of a handler. The handler's context records its effects here; the attempt reads them.
 
     The effects count only if the handler returns.

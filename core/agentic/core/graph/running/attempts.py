@@ -11,7 +11,7 @@ from dataclasses import replace
 from agentic.core.errors import text_of
 from agentic.core.graph.definition.context import ParkedSignal, WorkflowContext
 from agentic.core.graph.definition.edges import Graph, carries_failures
-from agentic.core.graph.definition.entry import Entry
+from agentic.core.graph.definition.entry import HandlerEntry
 from agentic.core.graph.definition.run_services import RunServices, StateView
 from agentic.core.graph.errors import ExecutorTimeoutError, error_text, error_type
 from agentic.core.graph.model.events import WorkflowEvent
@@ -136,7 +136,7 @@ class Attempts:
         """Enter the handler once; return the result, or the error."""
         services, timeout_s = self._services, self._timeout_s
         timeout_at = None if timeout_s is None else services.clock() + timeout_s
-        entry = Entry(
+        entry = HandlerEntry(
             self._activation, services, self._view.local, self.progress, timeout_at, self._keeps_input
         )
         outcome: ActivationResult | Exception
@@ -175,7 +175,7 @@ class Attempts:
         payload = self._activation.delivery.payload
         return payload.copy_value() if self._keeps_input else payload.value
 
-    async def _enter(self, message: object, entry: Entry) -> object:
+    async def _enter(self, message: object, entry: HandlerEntry) -> object:
         """Run the executor on the message; nothing of it still runs afterwards."""
         context: WorkflowContext[object, object] = WorkflowContext(entry, self._executor, self._view.shared)
         try:
@@ -184,7 +184,7 @@ class Attempts:
             if (calls := entry.close()) is not None:
                 await calls.end(at_once=self._watch.is_cancelled())
 
-    async def _within(self, timeout_s: float, message: object, entry: Entry) -> object:
+    async def _within(self, timeout_s: float, message: object, entry: HandlerEntry) -> object:
         timer = asyncio.timeout(timeout_s)
         try:
             async with timer:
@@ -197,7 +197,7 @@ class Attempts:
             raise ExecutorTimeoutError(self._executor.id, timeout_s)
         return returned
 
-    def _take(self, entry: Entry, returned: object) -> None:
+    def _take(self, entry: HandlerEntry, returned: object) -> None:
         """Send or yield the return value of the handler."""
         values = returned if isinstance(returned, Several) else (returned,)
         services, executor = self._services, self._executor
@@ -208,7 +208,7 @@ class Attempts:
             else:
                 entry.add_output(services.pack(value))
 
-    def _result(self, entry: Entry, returned: object = None) -> ActivationResult:
+    def _result(self, entry: HandlerEntry, returned: object = None) -> ActivationResult:
         """Return the result of a try whose handler has ended: it waits for answers, or is done."""
         waits = entry.waits
         if returned is not None and not waits:
@@ -230,7 +230,7 @@ class Attempts:
             entry.commits,
         )  # fmt: skip
 
-    def _noted(self, error: Exception, entry: Entry) -> Exception:
+    def _noted(self, error: Exception, entry: HandlerEntry) -> Exception:
         """Return an error with a note that names the executor; a sub-workflow's error has its own note."""
         if error is not entry.sub_error:
             note = f"in executor {joined(self._services.path, self._executor.id)!r}"
@@ -239,7 +239,7 @@ class Attempts:
                     error.add_note(note)
         return error
 
-    def _left_by(self, exc: BaseException, entry: Entry) -> ActivationResult | Exception:
+    def _left_by(self, exc: BaseException, entry: HandlerEntry) -> ActivationResult | Exception:
         """Return the result after a handler raised a ``BaseException`` that is not an ``Exception``."""
         if isinstance(exc, GeneratorExit):  # this coroutine is closed; a handler's own is a RuntimeError
             raise exc
@@ -248,7 +248,7 @@ class Attempts:
         self.progress = without_open(entry.kept())
         return self._stopped(exc)
 
-    def _parks(self, exc: BaseException, entry: Entry) -> bool:
+    def _parks(self, exc: BaseException, entry: HandlerEntry) -> bool:
         """Whether a handler stopped to wait for answers, not because the run is cancelled."""
         return isinstance(exc, asyncio.CancelledError) and not self._watch.is_cancelled() and entry.waits
 

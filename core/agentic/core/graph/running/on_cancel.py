@@ -9,7 +9,7 @@ from dataclasses import replace
 from agentic.core.errors import line_of
 from agentic.core.graph.definition.context import WorkflowContext
 from agentic.core.graph.definition.edges import Graph
-from agentic.core.graph.definition.entry import Entry
+from agentic.core.graph.definition.entry import HandlerEntry
 from agentic.core.graph.definition.executor import Executor
 from agentic.core.graph.definition.run_services import RunServices, StateView
 from agentic.core.graph.model.interrupts import is_interrupt
@@ -71,7 +71,7 @@ async def run_cancel_hooks(
 
 async def _run_cancel_hook(call: Activation, node: Executor, services: RunServices, view: StateView) -> None:
     hook = getattr(node, name_of_override(type(node), Executor, "on_cancel", "abandon") or "on_cancel")
-    entry = Entry(call, services, view.local, call.delivery.progress)
+    entry = HandlerEntry(call, services, view.local, call.delivery.progress)
     ctx = WorkflowContext[object, object](entry, node, view.shared)
     try:
         async with asyncio.timeout(CANCEL_HOOK_S):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator
+from functools import cache
 
 from agentic.core.graph.codec.plans import RefusalError
 from agentic.core.graph.codec.types import collect_types, why_never_stored
@@ -34,7 +35,13 @@ ENGINE_TYPES = (
 
 def declared_types(graph: Graph) -> set[type]:
     """Return every dataclass, pydantic model and enum that the workflow's executors name."""
-    return collect_types((*ENGINE_TYPES, *_annotations(graph)))
+    return {*_engine_types(), *collect_types(_annotations(graph))}
+
+
+@cache
+def _engine_types() -> frozenset[type]:
+    """Return the types of the engine, and the types of their fields: the same for each workflow."""
+    return frozenset(collect_types(ENGINE_TYPES))
 
 
 def find_unstorable(graph: Graph, path: str = "") -> Iterator[str]:
