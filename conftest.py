@@ -1,7 +1,9 @@
 """Runs the Python blocks of the README and the docs as tests, and compares what they print."""
 
+import os
 from contextlib import redirect_stdout
 from io import StringIO
+from typing import cast
 
 from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
@@ -10,6 +12,7 @@ from sybil.parsers.markdown import CodeBlockParser
 pytest_plugins = ["tests.costs"]
 
 _PRINTED = "__printed__"
+_ENVIRONMENT = "__environment__"
 _evaluate = PythonEvaluator()
 
 
@@ -19,6 +22,19 @@ def run(example: Example) -> None:
     with redirect_stdout(StringIO()) as printed:
         _evaluate(example)
     example.namespace[_PRINTED] = example.namespace.get(_PRINTED, "") + printed.getvalue()
+
+
+def keep_environment(namespace: dict[str, object]) -> None:
+    """Note the environment before the first block of a page."""
+    namespace[_ENVIRONMENT] = dict(os.environ)
+
+
+def restore_environment(namespace: dict[str, object]) -> None:
+    """Take back what the blocks of a page have set: other tests run in this process."""
+    before = cast(dict[str, str], namespace[_ENVIRONMENT])
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
 
 
 def compare(example: Example) -> str | None:
@@ -31,4 +47,6 @@ pytest_collect_file = Sybil(
     parsers=[CodeBlockParser("python", run), CodeBlockParser("text", compare)],
     patterns=["*.md"],
     excludes=["adr/*"],
+    setup=keep_environment,
+    teardown=restore_environment,
 ).pytest()
