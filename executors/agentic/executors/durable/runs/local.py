@@ -44,7 +44,7 @@ class LocalDispatcher:
 
 
 class HostOptions(TypedDict, total=False):
-    """Options of a process that works on durable runs, see :class:`RunHost`."""
+    """Options of a process that works on durable runs."""
 
     queues: Collection[str]
     worker: str
