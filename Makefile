@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
 # Three processes for two cores: many tests wait for workers, leases and servers. Files that cost the most come first.
-SHARED := --numprocesses 4 --dist loadfile --no-loadscope-reorder
+SHARED := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # Hundreds of Python processes are started here; without compiled files each takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE

@@ -3,13 +3,25 @@
 import os
 from contextlib import redirect_stdout
 from io import StringIO
-from typing import cast
+from typing import Any, cast
 
+import structlog
 from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser
 
 pytest_plugins = ["tests.costs"]
+
+
+def pytest_configure() -> None:
+    """Let no logger keep its first configuration: pages and wide fixtures configure logging, too."""
+    configure = structlog.configure
+
+    def configure_without_keeping(**options: Any) -> None:  # noqa: ANN401
+        configure(**{**options, "cache_logger_on_first_use": False})
+
+    structlog.configure = configure_without_keeping
+
 
 _PRINTED = "__printed__"
 _ENVIRONMENT = "__environment__"
@@ -35,6 +47,7 @@ def restore_environment(namespace: dict[str, object]) -> None:
     for name in os.environ.keys() - before.keys():
         del os.environ[name]
     os.environ.update(before)
+    structlog.reset_defaults()
 
 
 def compare(example: Example) -> str | None:
