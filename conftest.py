@@ -20,7 +20,7 @@ def pytest_configure() -> None:
     def configure_without_keeping(**options: Any) -> None:  # noqa: ANN401
         configure(**{**options, "cache_logger_on_first_use": False})
 
-    structlog.configure = configure_without_keeping
+    structlog.configure = configure_without_keeping  # type: ignore[assignment]
 
 
 _PRINTED = "__printed__"
