@@ -37,7 +37,7 @@ class Machine:
             capture_output=True,
             text=True,
             check=False,
-            timeout=600,
+            timeout=120,
         )
         told = f"{command} {arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert done.returncode == code, told
@@ -90,6 +90,6 @@ def python_of(environment: Path) -> str:
 def pip(*arguments: str) -> None:
     command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
     environment = {**os.environ, **UNCOMPILED}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=200)
     told = f"pip failed; is a package index within reach?\n{' '.join(command)}\n{done.stderr}"
     assert done.returncode == 0, told

@@ -12,7 +12,7 @@ from tests.e2e.machines import REPOSITORY, Machine, installed
 EXAMPLES = REPOSITORY / "examples"
 NAMES = ("quotes", "mastodon", "arxiv")
 Listed = Mapping[str, Mapping[str, object]]
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.e2e
 
 QUOTES = [
     {"id": "1", "text": "Simplicity is prerequisite for reliability.", "author": "E. W. Dijkstra"},

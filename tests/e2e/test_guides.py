@@ -13,7 +13,7 @@ from tests.e2e.machines import CONSTRAINTS, REPOSITORY, UNCOMPILED, resolved
 
 from agentic.core.services import free_port
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 SETTINGS = """\
 [pytest]

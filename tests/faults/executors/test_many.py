@@ -34,9 +34,8 @@ pytestmark = [pytest.mark.faults, pytest.mark.integration]
 MAX_BYTES = 300 << 20
 """What a process of the pool may hold; without any work it holds half of that."""
 
-MAX_TOLD = 500
-"""Messages for a superstep of a thousand: workers that were told of one go on with others by themselves. It
-was 331 beside two busy processes."""
+MAX_TOLD = 300
+"""Messages for a superstep of a thousand: workers that were told of one go on with others by themselves."""
 
 QUEUED = 500
 
