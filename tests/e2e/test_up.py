@@ -115,7 +115,7 @@ def wait_for_events(agentic: Agentic, last: str) -> list[str]:
         kinds = [json.loads(line)["kind"] for line in told.stdout.splitlines()]
         if kinds and kinds[-1] == last:
             return kinds
-    raise AssertionError(f"no {last} came")
+    raise AssertionError(f"no {last} came last: {kinds}\n{told.stderr}")
 
 
 def wait_for_flower(url: str, task: str) -> None:

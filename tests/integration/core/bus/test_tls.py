@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import datetime as dt
 import ipaddress
+import ssl
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +47,23 @@ async def url(start_server: StartServer, tmp_path: Path) -> str:
     return await start_server(CONFIG.format(home=tmp_path))
 
 
+@pytest.fixture
+async def hanging_up(tmp_path: Path) -> AsyncIterator[str]:
+    """URL of a server that ends each connection after the handshake, and has no time to say why."""
+    _certificate(tmp_path, "server", _certificate(tmp_path, "ca", None))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
+
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b'INFO {"server_id":"x","version":"2.12.0","max_payload":1024,"tls_required":true}\r\n')
+        with contextlib.suppress(OSError):
+            await writer.start_tls(context)
+        writer.transport.abort()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+        yield f"tls://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
 async def test_who_shows_a_certificate_and_knows_the_servers_gets_in(url: str, tmp_path: Path) -> None:
     settings = load_settings(
         nats_url=url,
@@ -55,7 +76,8 @@ async def test_who_shows_a_certificate_and_knows_the_servers_gets_in(url: str, t
 
 
 @pytest.mark.parametrize(
-    ("known", "reason"), [([], "certificate verify failed"), (["ca_file"], "certificate required")]
+    ("known", "reason"),
+    [([], "certificate verify failed"), (["ca_file"], "certificate: set AGENTIC_NATS_CERT_FILE")],
 )
 async def test_who_knows_it_not_or_shows_nothing_does_not(
     url: str, tmp_path: Path, known: list[str], reason: str
@@ -63,6 +85,15 @@ async def test_who_knows_it_not_or_shows_nothing_does_not(
     access = NatsAccess(ca_file=tmp_path / "ca.pem" if known else None)
     bus = NatsBus(url.replace("nats://", "tls://"), access)
     with pytest.raises(BusUnavailableError, match=f"(?i){reason}"):
+        await bus.state()
+    await bus.aclose()
+
+
+async def test_a_server_that_hangs_up_after_the_handshake_may_want_a_certificate(
+    hanging_up: str, tmp_path: Path
+) -> None:
+    bus = NatsBus(hanging_up, NatsAccess(ca_file=tmp_path / "ca.pem"))
+    with pytest.raises(BusUnavailableError, match="set AGENTIC_NATS_CERT_FILE"):
         await bus.state()
     await bus.aclose()
 

@@ -35,6 +35,8 @@ _CLOSE_S = 5.0
 NATS_FAULTS = (nats.errors.Error, OSError)
 """All errors of the client about an unavailable, slow or unwilling server."""
 
+_HUNG_UP = (BrokenPipeError, ConnectionResetError, nats.errors.UnexpectedEOF)
+
 
 class NatsLink:
     """Holds the client of one event loop.
@@ -109,6 +111,19 @@ class NatsLink:
             reason = f"{reason} (last error: {self.last_error})"
         return BusUnavailableError(self._url, reason)
 
+    def _lacks_certificate(self, error: Exception) -> bool:
+        """Whether the server may have ended a TLS handshake because this client has no certificate.
+
+        It says so only after the handshake. A client that is quicker to write finds a closed connection
+        instead, and never reads the reason.
+        """
+        is_secured = self._access.ca_file is not None or self._url.startswith("tls:")
+        if not is_secured or self._access.cert_file is not None:
+            return False
+        if isinstance(error, ssl.SSLError):
+            return "CERTIFICATE_REQUIRED" in (error.reason or "")
+        return self._connecting.locked() and isinstance(error, _HUNG_UP)
+
     async def aclose(self) -> None:
         """Close the connection; a server that does not read delays this for a few seconds at most."""
         self._is_closing = True
@@ -172,6 +187,8 @@ class NatsLink:
     async def _on_error(self, error: Exception) -> None:
         text = str(error) or type(error).__name__
         log.debug("bus.faulted", error=text)
+        if self._lacks_certificate(error):
+            text = f"{text}; it may require a client certificate: set AGENTIC_NATS_CERT_FILE"
         # While connecting, the first error says most: later ones only say that the server hung up. But a
         # client without a certificate gets that error first, and the reason after it.
         is_late = self._connecting.locked() and self.last_error
