@@ -108,11 +108,15 @@ def wait_for_end(agentic: Agentic, execution_id: str) -> dict[str, object]:
 
 
 def wait_for_events(agentic: Agentic, last: str) -> list[str]:
-    """Return the kinds of the events of the stream, once ``last`` is the last: they trail behind the run."""
+    """Return the kinds of the durable events of the stream, once ``last`` is the last: they trail behind the run.
+
+    A live event, which nothing waits for, may come even later.
+    """
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         told = agentic("events", "tail", "--no-follow", "--json", "--last", "500")
-        kinds = [json.loads(line)["kind"] for line in told.stdout.splitlines()]
+        events = [json.loads(line) for line in told.stdout.splitlines()]
+        kinds = [event["kind"] for event in events if event["sequence"] is not None]
         if kinds and kinds[-1] == last:
             return kinds
     raise AssertionError(f"no {last} came last: {kinds}\n{told.stderr}")
