@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from agentic.core.graph.codec.codec import from_text, to_text
+from agentic.core.graph.codec.codec import from_text
 from agentic.core.graph.errors import CorruptContentError
 from agentic.core.graph.model.events import WorkflowEvent
 from agentic.core.ledger.records import EventBatch
@@ -53,4 +53,4 @@ def read_batch(batch: EventBatch, kinds: Collection[str] | None = None) -> Itera
 def _event(batch: EventBatch, place: int, record: JSONValue) -> WorkflowEvent:
     if isinstance(record, dict):
         record = {"run_id": batch.run_id, "sequence": batch.first + place, **record}
-    return WorkflowEvent.from_json(to_text(record))
+    return WorkflowEvent.from_dict(record)

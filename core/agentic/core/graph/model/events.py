@@ -69,6 +69,10 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 _NO_DATA: Mapping[str, object] = {}
 _NO_CONTENTS: dict[str, str] = {}
 
+_KEPT = (
+    "run_id", "time", "sequence", "superstep", "path", "attempt", "shard", "duration_s", "data", "live_number"
+)  # fmt: skip
+
 
 class WorkflowEvent:
     """One event. Immutable: do not change it.
@@ -182,10 +186,23 @@ class WorkflowEvent:
             ValueError: ``text`` is not an event.
         """
         try:
-            facts = json.loads(text)
-            known = {name: facts[name] for name in (*cls.__slots__, "data") if name in facts}
+            return cls.from_dict(json.loads(text))
+        except RecursionError as exc:
+            raise ValueError(f"not an event: {exc}") from exc
+
+    @classmethod
+    def from_dict(cls, facts: object) -> WorkflowEvent:
+        """Return the event that :meth:`to_dict` gave; unknown keys are ignored.
+
+        Raises:
+            ValueError: ``facts`` are not those of an event.
+        """
+        if not isinstance(facts, dict):
+            raise ValueError(f"not an event: {facts!r:.100}")  # noqa: TRY004 - what is read is bad, not the call
+        try:
+            known = {name: facts[name] for name in _KEPT if name in facts}
             return cls(**{**known, "kind": EventKind(facts["kind"])})
-        except (KeyError, TypeError, RecursionError) as exc:
+        except (KeyError, TypeError) as exc:
             raise ValueError(f"not an event: {exc}") from exc
 
     def __eq__(self, other: object) -> bool:
