@@ -108,10 +108,11 @@ def wait_for_end(agentic: Agentic, execution_id: str) -> dict[str, object]:
 
 
 def wait_for_events(agentic: Agentic, last: str) -> list[str]:
-    """Return the kinds of the durable events of the stream, once ``last`` is the last: they trail behind the run.
+    """Return the kinds of the stream's durable events, once ``last`` is the last: they trail behind the run.
 
     A live event, which nothing waits for, may come even later.
     """
+    kinds: list[str] = []
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         told = agentic("events", "tail", "--no-follow", "--json", "--last", "500")
@@ -119,7 +120,7 @@ def wait_for_events(agentic: Agentic, last: str) -> list[str]:
         kinds = [event["kind"] for event in events if event["sequence"] is not None]
         if kinds and kinds[-1] == last:
             return kinds
-    raise AssertionError(f"no {last} came last: {kinds}\n{told.stderr}")
+    raise AssertionError(f"no {last} came last: {kinds}")
 
 
 def wait_for_flower(url: str, task: str) -> None:

@@ -47,7 +47,7 @@ OPERATOR = "it is for who runs the machine: all projects"
 CLOCK = "it asks for the time"
 UNSCOPED = {
     "executors.agents.doctor:findings_in": OPERATOR,
-    "executors.checks.agents:agent_findings": OPERATOR,
+    "executors.checks.database:agent_findings": OPERATOR,
     "executors.checks.database:_now": CLOCK,
     "executors.commands.servers.demo:_all_ended": "the demo has a database of its own",
     "executors.commands.executions.dead_letter_retries:sort_dead_letters": "the execution is of the project",

@@ -13,7 +13,7 @@ from agentic.core.hooks import Finding, Platform, Severity, get_registry, warnin
 from agentic.core.types import JSONValue
 from agentic.executors import AgentsDoctor, BaseAgentExecutor
 from agentic.executors.agents.default_mapper import GeneralResultMapper
-from agentic.executors.checks.agents import agent_findings
+from agentic.executors.checks.database import agent_findings
 from agentic.mappers import Database, add_agent, find_project
 from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.vault import set_secret

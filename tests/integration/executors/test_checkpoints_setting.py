@@ -15,7 +15,7 @@ from agentic.core.settings import Settings, load_settings
 from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
 from agentic.core.stores.redis_checkpoints import RedisCheckpointStore
 from agentic.executors import open_checkpoints
-from agentic.executors.checks.checkpoints import checkpoint_findings
+from agentic.executors.checks.stores import checkpoint_findings
 from agentic.executors.errors import CheckpointsUrlError
 from agentic.mappers import SqlCheckpointStore
 

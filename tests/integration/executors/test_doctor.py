@@ -25,11 +25,11 @@ from agentic.core.settings import load_settings
 from agentic.executors.celery import make_app
 from agentic.executors.checks import look_around
 from agentic.executors.checks.broker import broker_findings
-from agentic.executors.checks.budget import budget_findings
 from agentic.executors.checks.clocks import clock_findings
 from agentic.executors.checks.database import database_findings, journal_findings
 from agentic.executors.checks.host import room_findings
-from agentic.executors.checks.tasks import task_findings
+from agentic.executors.checks.stores import budget_findings
+from agentic.executors.checks.workers import task_findings
 from agentic.mappers.catalog.schedules import add_schedule
 from agentic.mappers.database.engine import make_engine
 

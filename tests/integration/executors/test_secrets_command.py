@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from agentic.core.actors import UnknownSecretError
 from agentic.core.errors import AgenticError
 from agentic.core.http import HttpSession
-from agentic.executors.checks.secrets import secret_findings
+from agentic.executors.checks.database import secret_findings
 from agentic.executors.commands.projects.secrets import secrets
 from agentic.executors.commands.shared.options import OptionError
 from agentic.mappers import Database, UnknownProjectError, find_project

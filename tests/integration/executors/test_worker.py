@@ -19,7 +19,7 @@ from tests.integration.executors.browser.finding import require_browser
 
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
-from agentic.executors.durable.worker import patience
+from agentic.executors.durable.worker import ledger_executor
 from agentic.executors.durable.worker.process import RunProcess
 from agentic.executors.schedule import START_AGENT
 from agentic.executors.workers.config import QUEUES, RUN_AGENT
@@ -223,7 +223,7 @@ async def test_a_message_whose_process_was_killed_begins_nothing_when_it_comes_b
 async def test_an_execution_whose_database_is_away_when_its_message_comes_is_begun_by_that_message(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "PAUSES_S", (0.01,) * 8)
+    monkeypatch.setattr(ledger_executor, "PAUSES_S", (0.01,) * 8)
     settings = load_settings(home=place.path / "home", broker_url=place.broker_url)
     process = RunProcess(settings, place.database, place.app, QUEUES, worker="test")
     begun = count()

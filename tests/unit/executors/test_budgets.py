@@ -13,7 +13,7 @@ from agentic.core.http.politeness.redis_budget import RedisBudget
 from agentic.core.settings import load_settings
 from agentic.executors import project_http
 from agentic.executors.celery import make_app
-from agentic.executors.checks.budget import budget_findings
+from agentic.executors.checks.stores import budget_findings
 from agentic.executors.project_http import own_turns, shared_budget
 from agentic.executors.workers.celery_config import broker_in_use
 

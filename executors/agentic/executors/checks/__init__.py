@@ -10,16 +10,17 @@ from agentic.core.hooks import Finding
 from agentic.core.settings import Settings
 from agentic.executors.celery import app as worker_app
 from agentic.executors.celery import make_app
-from agentic.executors.checks.agents import agent_findings
 from agentic.executors.checks.broker import broker_findings
-from agentic.executors.checks.budget import budget_findings
-from agentic.executors.checks.checkpoints import checkpoint_findings
-from agentic.executors.checks.database import database_findings, has_active_schedules
+from agentic.executors.checks.database import (
+    agent_findings,
+    database_findings,
+    has_active_schedules,
+    secret_findings,
+)
 from agentic.executors.checks.host import host_findings
 from agentic.executors.checks.privacy import privacy_findings
-from agentic.executors.checks.secrets import secret_findings
-from agentic.executors.checks.tasks import task_findings
-from agentic.executors.checks.workers import worker_findings
+from agentic.executors.checks.stores import budget_findings, checkpoint_findings
+from agentic.executors.checks.workers import task_findings, worker_findings
 from agentic.executors.commands.shared.database import opened
 from agentic.executors.errors import BrokerUnavailableError
 from agentic.executors.workers.celery_config import broker_in_use

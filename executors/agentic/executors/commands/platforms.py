@@ -86,7 +86,7 @@ def _row(platform: Platform) -> dict[str, object]:
 def _findings(chosen: Sequence[Platform]) -> list[Finding]:
     from agentic.core.hooks.findings import findings_of
     from agentic.core.hooks.manager import DEADLINE_S
-    from agentic.executors.checks.agents import doctor_of
+    from agentic.executors.checks.database import doctor_of
 
     return findings_of([(platform.name, doctor_of(platform)) for platform in chosen], DEADLINE_S)
 

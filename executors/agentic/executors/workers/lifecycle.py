@@ -39,7 +39,7 @@ from agentic.core.settings import Settings, load_settings
 from agentic.core.terminal import harmless
 from agentic.core.threads import in_thread
 from agentic.executors.agents.outcome import ExecutionOutcome
-from agentic.executors.durable.worker.patience import patiently
+from agentic.executors.durable.worker.ledger_executor import patiently
 from agentic.executors.durable.worker.process import RunProcess
 from agentic.executors.durable.worker.process_names import process_name
 from agentic.executors.durable.worker.worker import Worked

@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from agentic.core.hooks import Finding, warning
-from agentic.core.reading.extras import MissingExtraError
+from agentic.core.reading.extras import MissingExtraError, load
+from agentic.core.reading.feeds import EXTRA
 from agentic.core.settings import load_settings
 from agentic.executors import BaseAgentExecutor
 from agentic.executors.agents.doctor import AgentsDoctor
@@ -17,7 +18,6 @@ from agentic.executors.base import AgentWork
 from agentic.executors.project_http import ProjectHttp
 from agentic.mappers import utc_now
 from agentic.plugins.feed.client import FeedClient
-from agentic.plugins.feed.libraries import check_libraries
 from agentic.plugins.feed.polls import Polls, WatchList
 from agentic.plugins.feed.settings import FeedSettings
 from agentic.plugins.feed.store import known_feeds
@@ -26,6 +26,18 @@ from agentic.plugins.feed.workflow import PollingLimits, poll_workflow
 if TYPE_CHECKING:
     from agentic.mappers import AgentModel, Database
     from agentic.plugins.feed.polls import FeedState
+
+LIBRARIES = ("fastfeedparser", "feedparser")
+
+
+def check_libraries() -> None:
+    """Check that feeds can be read here.
+
+    Raises:
+        MissingExtraError: A library is missing.
+    """
+    for library in LIBRARIES:
+        load(library, EXTRA)
 
 
 class FeedAgentExecutor(BaseAgentExecutor):

@@ -7,12 +7,28 @@ from urllib.parse import urlencode, urlsplit
 
 from pydantic import SecretStr, TypeAdapter
 
+from agentic.core.errors import AgenticError
 from agentic.core.http import HttpResponse, HttpSession, JsonApi, UnexpectedAnswerError
 from agentic.core.http.api import Connect
 from agentic.core.linear import LinearPattern
-from agentic.plugins.github.errors import TokenError
 from agentic.plugins.github.items import Answer, Found, Record, SearchPage, Target
 from agentic.plugins.github.settings import HEADERS, PER_PAGE, SEARCH_LIMIT
+
+
+class GithubError(AgenticError):
+    """Base of errors about GitHub."""
+
+
+class TokenError(GithubError, ValueError):
+    """The secret is not a valid token."""
+
+    def __init__(self, secret: str) -> None:
+        super().__init__(
+            f"the secret {secret!r} has characters that no token has; store it again with `agentic secrets "
+            f"set {secret}`"
+        )
+        self.secret = secret
+
 
 Secret = Callable[[str], Awaitable[SecretStr]]
 

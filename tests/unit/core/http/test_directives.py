@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.http.politeness.directives import forbids_following
+from agentic.core.http.politeness.robots import forbids_following
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import agentic.core.http
 from agentic.core.http import CookieJar, FetchError, Headers, HttpRequest, HttpResponse, InvalidUrlError
 from agentic.core.http.challenges import RULES, challenge_in
 from agentic.core.http.failures import reset_s, retry_after_s
-from agentic.core.http.politeness.directives import forbids_following
+from agentic.core.http.politeness.robots import forbids_following
 from agentic.core.http.redirects import next_request
 from agentic.core.http.urls import MAX_URL_CHARACTERS, canonical_url, origin_of
 from agentic.core.reading.addresses import absolute

@@ -11,7 +11,7 @@ from agentic.core.browser import BrowserUnavailableError
 from agentic.executors.browser.executable import find_executable
 from agentic.executors.browser.faults import net_failure
 from agentic.executors.browser.interception import patterns
-from agentic.executors.browser.limit import TimeLimit
+from agentic.executors.browser.visit import TimeLimit
 
 
 def program(path: Path) -> Path:

@@ -16,7 +16,7 @@ from agentic.core import Workflow, WorkflowBuilder, WorkflowContext, executor
 from agentic.core.graph import RunResult, RunStatus
 from agentic.core.ledger import LedgerUnavailableError
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
-from agentic.executors.durable.worker import patience
+from agentic.executors.durable.worker import ledger_executor
 from agentic.mappers.database.away import went_away
 from agentic.mappers.errors import DatabaseUnavailableError
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -81,7 +81,7 @@ def test_an_error_whose_cause_is_itself_is_looked_at_once() -> None:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PAUSES_S", (0.001, 0.001, 0.001))
+    monkeypatch.setattr(ledger_executor, "PAUSES_S", (0.001, 0.001, 0.001))
 
 
 @pytest.fixture

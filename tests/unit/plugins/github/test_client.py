@@ -10,8 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from agentic.core.http import FetchError, UnexpectedAnswerError
-from agentic.plugins.github.client import GithubClient, next_page
-from agentic.plugins.github.errors import TokenError
+from agentic.plugins.github.client import GithubClient, TokenError, next_page
 from agentic.plugins.github.items import Target
 
 if TYPE_CHECKING:

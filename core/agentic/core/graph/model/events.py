@@ -195,7 +195,7 @@ class WorkflowEvent:
         """Return the event that :meth:`to_dict` gave; unknown keys are ignored.
 
         Raises:
-            ValueError: ``facts`` are not those of an event.
+            ValueError: ``facts`` lack a field of an event, or have a wrong one.
         """
         if not isinstance(facts, dict):
             raise ValueError(f"not an event: {facts!r:.100}")  # noqa: TRY004 - what is read is bad, not the call

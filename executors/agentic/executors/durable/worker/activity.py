@@ -27,7 +27,7 @@ from agentic.core.ledger import ActivationId, LedgerUnavailableError
 from agentic.core.logging import get_logger
 from agentic.core.masking import learning
 from agentic.core.records import record
-from agentic.executors.durable.worker import patience
+from agentic.executors.durable.worker import ledger_executor
 from agentic.executors.durable.worker.cached_run import CachedRun
 from agentic.executors.workers.guarding import at_most
 from agentic.executors.workers.pulse import own_pulse
@@ -163,11 +163,11 @@ class Activity:
 
     async def _next_try(self) -> ActivationResult | float:
         """Try once; try again when the database was unavailable: that is not the handler's failure."""
-        for longest_s in patience.PAUSES_S:
+        for longest_s in ledger_executor.PAUSES_S:
             try:
                 return await self._try()
             except (PassingSignal, _AwaySignal) as signal:
-                pause_s, reason = patience.shortened(longest_s), error_text(signal.error)
+                pause_s, reason = ledger_executor.shortened(longest_s), error_text(signal.error)
                 log.warning("attempt.interrupted", reason=reason, again_in_s=round(pause_s, 1))
             await asyncio.sleep(pause_s)
         self._is_patient = False

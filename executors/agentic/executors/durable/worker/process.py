@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from functools import partial
 
 from celery import Celery
 
-from agentic.core.bus import Bus, Buses, open_buses
+from agentic.core.bus import Bus, BusError, Buses, open_buses
+from agentic.core.bus.projections.buckets import learnt_patterns
+from agentic.core.bus.projections.patterns import KvHistory
 from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.history import ExecutorHistory
 from agentic.core.ledger import ActivationId
+from agentic.core.logging import get_logger
 from agentic.core.settings import Settings
 from agentic.core.threads import in_thread
-from agentic.core.types import RunId
+from agentic.core.types import ExecutorId, RunId
 from agentic.executors.agents.ending import end_cut_off
 from agentic.executors.agents.observing import Observers
 from agentic.executors.agents.outcome import ExecutionOutcome
@@ -25,10 +29,9 @@ from agentic.executors.durable.publish.live import LiveEvents
 from agentic.executors.durable.publish.messages import MessageDispatcher
 from agentic.executors.durable.reconcile.reconciler import Reconciler, Swept
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
-from agentic.executors.durable.runs.history import ProjectHistory
 from agentic.executors.durable.runs.service import RunService
 from agentic.executors.durable.worker.host import RunHost
-from agentic.executors.durable.worker.patience import patiently
+from agentic.executors.durable.worker.ledger_executor import patiently
 from agentic.executors.durable.worker.pool import WorkerPool
 from agentic.executors.durable.worker.process_names import process_name
 from agentic.executors.durable.worker.worker import OnClaim, Worked
@@ -37,6 +40,34 @@ from agentic.executors.workers.dispatch import agent_queue
 from agentic.executors.workers.stalling import Stalled
 from agentic.mappers import Database, ProjectModel
 from agentic.mappers.ledger.ledger import SqlLedger
+
+log = get_logger(__name__)
+
+
+class ProjectHistory:
+    """Looks up past runs of a project; implements :class:`~agentic.core.graph.HistorySource`.
+
+    When the bus is unavailable, no run fails: the history is empty, and the log says so.
+
+    Args:
+        bus_of: Returns the bus of a project, or None.
+        project: Name of the project.
+    """
+
+    def __init__(self, bus_of: Callable[[str], Bus | None], project: str) -> None:
+        self._bus_of = bus_of
+        self._project = project
+
+    async def history(self, executor_id: ExecutorId) -> ExecutorHistory:
+        """Return the known history of an executor, which may be empty."""
+        bus = self._bus_of(self._project)
+        if bus is None:
+            return ExecutorHistory()
+        try:
+            return await KvHistory(learnt_patterns(bus, self._project)).history(executor_id)
+        except BusError as exc:
+            log.warning("history.unavailable", executor_id=executor_id, reason=str(exc))
+            return ExecutorHistory()
 
 
 class RunProcess:

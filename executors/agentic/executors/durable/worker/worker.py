@@ -49,7 +49,7 @@ from agentic.executors.durable.worker.activity import (
 from agentic.executors.durable.worker.cached_run import CachedRun, StepPlan
 from agentic.executors.durable.worker.claiming import Taken, claim_any, claim_of_run, claim_wanted
 from agentic.executors.durable.worker.host import MAX_COUNTDOWN_S, RunHost, mark
-from agentic.executors.durable.worker.patience import pauses
+from agentic.executors.durable.worker.ledger_executor import pauses
 from agentic.executors.durable.worker.preparing import prepare
 from agentic.executors.durable.worker.process_names import process_name
 from agentic.executors.workers.guarding import HandlerTask, engine_task

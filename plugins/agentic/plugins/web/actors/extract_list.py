@@ -20,7 +20,7 @@ from turbohtml import Element
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, ItemsOutput, LinksOutput, Page
 from agentic.core.actors.context import ignore_warning
 from agentic.core.http import FetchError
-from agentic.core.http.politeness.directives import forbids_following
+from agentic.core.http.politeness.robots import forbids_following
 from agentic.core.reading.addresses import absolute
 from agentic.core.records import unchecked
 from agentic.core.types import JSONValue

@@ -1,14 +1,17 @@
-"""Checks the budget of hosts: whether all workers share one, and whether it answers."""
+"""Checks the stores that the settings name: the budget of hosts and the checkpoints."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
 
+from agentic.core.errors import AgenticError
 from agentic.core.hooks import Finding, warning
 from agentic.core.http import BudgetUnavailableError, open_budget
 from agentic.core.http.politeness.budget import is_shareable
 from agentic.core.settings import Settings, safe_url
+from agentic.core.types import RunId
+from agentic.executors.checkpoints import open_checkpoints
 from agentic.executors.workers.celery_config import broker_in_use
 
 
@@ -31,7 +34,7 @@ def _own_findings(url: str) -> Iterator[Finding]:
         )
         return
     try:
-        asyncio.run(_ask(url))
+        asyncio.run(_ask_budget(url))
     except BudgetUnavailableError as exc:
         yield Finding(f"{exc}, so nothing is fetched; see AGENTIC_BUDGET_URL")
     except (TypeError, ValueError):  # of redis-py and urllib, whose messages may hold a part of the password
@@ -41,9 +44,24 @@ def _own_findings(url: str) -> Iterator[Finding]:
         )
 
 
-async def _ask(url: str) -> None:
+async def _ask_budget(url: str) -> None:
     budget = open_budget(url)
     try:
         await budget.take("agentic-doctor.invalid", 0)
     finally:
         await budget.aclose()
+
+
+def checkpoint_findings(settings: Settings) -> Iterator[Finding]:
+    """Report a checkpoint store that cannot be used, if one is named."""
+    if not settings.checkpoints_url.get_secret_value():
+        return
+    try:
+        asyncio.run(_ask_checkpoints(settings))
+    except AgenticError as exc:
+        yield Finding(f"{exc}; see AGENTIC_CHECKPOINTS_URL")
+
+
+async def _ask_checkpoints(settings: Settings) -> None:
+    async with open_checkpoints(settings) as store:
+        await store.list_metadata(run_id=RunId("agentic-doctor"))
