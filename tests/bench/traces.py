@@ -1,20 +1,24 @@
 """How far one message, one row and one page travel through the code: ``python -m tests.bench.traces``.
 
 Counts Python calls into the files of this project; a hop is a call from one of its files into another. Calls
-of the main thread and of threads that start meanwhile count.
+of the main thread and of threads that start meanwhile count. A call is passed on by a function that does nothing
+but call another with what it was given.
 """
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import sys
 import threading
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cache
 from inspect import CO_OPTIMIZED
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Self
 
 from tests.bench.crawls import crawl_pipeline, prepared
@@ -54,13 +58,13 @@ class Trace:
         calls: Calls into files of the project.
         hops: Those whose caller, the nearest of the project, is in another file.
         files: The files.
-        functions: The functions.
+        functions: The functions, and how often each was called.
     """
 
     calls: int = 0
     hops: int = 0
     files: set[str] = field(default_factory=set)
-    functions: set[object] = field(default_factory=set)
+    functions: Counter[CodeType] = field(default_factory=Counter)
     _last: dict[int, str] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
@@ -81,16 +85,40 @@ class Trace:
             return
         self.calls += 1
         self.files.add(name)
-        self.functions.add(frame.f_code)
+        self.functions[frame.f_code] += 1
         thread = threading.get_ident()
         self.hops += self._last.get(thread, name) != name
         self._last[thread] = name
 
     def figures(self) -> dict[str, int]:
         """Return the counts."""
+        passed_on = sum(count for code, count in self.functions.items() if _passes_on(code))
         return {
-            "files": len(self.files), "functions": len(self.functions), "calls": self.calls, "hops": self.hops
+            "files": len(self.files), "functions": len(self.functions), "calls": self.calls, "hops": self.hops,
+            "passed_on": passed_on,
         }  # fmt: skip
+
+
+def _passes_on(code: CodeType) -> bool:
+    function = _functions_of(code.co_filename).get(code.co_firstlineno)
+    body = [] if function is None else function.body[ast.get_docstring(function) is not None :]
+    if len(body) != 1 or not isinstance(body[0], ast.Return | ast.Expr):
+        return False
+    call = body[0].value.value if isinstance(body[0].value, ast.Await) else body[0].value
+    return isinstance(call, ast.Call) and all(
+        isinstance(given, ast.Name | ast.Attribute | ast.Constant | ast.Starred)
+        for given in (*call.args, *(keyword.value for keyword in call.keywords))
+    )
+
+
+@cache
+def _functions_of(file: str) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the functions of a file by their first line, that of a decorator included."""
+    return {
+        min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]): node
+        for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
 
 
 def step() -> dict[str, int]:
