@@ -1,8 +1,8 @@
 """How far one message, one row and one page travel through the code: ``python -m tests.bench.traces``.
 
 Counts Python calls into the files of this project; a hop is a call from one of its files into another. Calls
-of the main thread and of threads that start meanwhile count. A call is passed on by a function that does nothing
-but call another with what it was given.
+of the main thread and of threads that start meanwhile count. A call is passed on by a function that does
+nothing but call another with what it was given.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class Trace:
         """Return the counts."""
         passed_on = sum(count for code, count in self.functions.items() if _passes_on(code))
         return {
-            "files": len(self.files), "functions": len(self.functions), "calls": self.calls, "hops": self.hops,
-            "passed_on": passed_on,
+            "files": len(self.files), "functions": len(self.functions), "calls": self.calls,
+            "hops": self.hops, "passed_on": passed_on,
         }  # fmt: skip
 
 
