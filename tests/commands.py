@@ -30,6 +30,7 @@ from unittest.mock import patch
 
 import typer
 import typer.main
+from tests.spares import keep_spare
 from typer.testing import CliRunner, Result
 
 import __main__
@@ -39,6 +40,33 @@ from agentic.executors.plugin import agentic_commands
 PACKAGES = ("agentic.core.cli", "agentic.executors.commands", "agentic.mappers")
 MODULES = ("agentic.executors.agents.runner", "alembic.command", "celery", "sqlalchemy.orm")
 """What most commands load: nothing of it reads the environment, nor begins a thread."""
+
+WORKER_PACKAGES = ("agentic.plugins",)
+WORKER_MODULES = (
+    "agentic.executors.retrying",
+    "agentic.executors.workers.lifecycle",
+    "agentic.executors.workers.reconciling",
+    "billiard.popen_fork",
+    "billiard.sharedctypes",
+    "celery.app.events",
+    "celery.apps.worker",
+    "celery.backends.base",
+    "celery.bin.celery",
+    "celery.fixups.django",
+    "celery.worker.autoscale",
+    "celery.worker.components",
+    "celery.worker.consumer",
+    "celery.worker.consumer.delayed_delivery",
+    "celery.worker.strategy",
+    "kombu.transport.redis",
+)
+"""What every worker loads besides: of the environment it reads what a worker puts there itself."""
+
+WORKER_ENV = {"REMAP_SIGTERM": "SIGQUIT"}
+"""What a worker puts into the environment before it loads these modules."""
+
+FOR_WORKERS = {"is_for": "workers"}
+"""The order to begin the process that workers are forked from."""
 
 OURS = ("agentic-pipelines", "agentic-fakes")
 MAX_ORDER_BYTES = 2**17
@@ -93,7 +121,8 @@ def start_command(
     with open(os.devnull, "rb") as nothing, os.fdopen(its, "wb") as end:  # noqa: PTH123 - a descriptor is wanted
         read = nothing.fileno() if stdin is None else stdin
         fds = [read, *(file.fileno() for file in (*kept, end))]
-        socket.send_fds(_parent()[0], [json.dumps(order).encode()], fds)
+        parent = _parent_of_workers() if _is_worker(order) else _parent()[0]
+        socket.send_fds(parent, [json.dumps(order).encode()], fds)
     return Command(words, os.fdopen(ours, "rb", buffering=0), [] if out else kept)
 
 
@@ -239,8 +268,7 @@ def _parent() -> tuple[socket.socket, subprocess.Popen[bytes]]:
 
     All of them have its words, and by ``worker`` tests find the processes of a worker.
     """
-    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_ORDER_BYTES)
+    ours, its = _sockets()
     with its:
         fd = its.fileno()
         return ours, subprocess.Popen(
@@ -248,15 +276,40 @@ def _parent() -> tuple[socket.socket, subprocess.Popen[bytes]]:
         )
 
 
+@cache
+def _parent_of_workers() -> socket.socket:
+    """Begin the process that workers are forked from, which is forked from that of all commands."""
+    ours, its = _sockets()
+    with its:
+        socket.send_fds(_parent()[0], [json.dumps(FOR_WORKERS).encode()], [its.fileno()])
+    return ours
+
+
+def _sockets() -> tuple[socket.socket, socket.socket]:
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_ORDER_BYTES)
+    return ours, its
+
+
+def _is_worker(order: Mapping[str, Any]) -> bool:
+    """Whether it is a worker that finds nothing in the environment where it puts something."""
+    is_ours = not order["module"] and order["argv"][1:2] == ["worker"]
+    return is_ours and not WORKER_ENV.keys() & order["env"].keys()
+
+
 def _load() -> None:
     for entry_point in importlib.metadata.entry_points(group="agentic"):
         if entry_point.dist and entry_point.dist.name in OURS:
             entry_point.load()
-    for package in PACKAGES:
+    _load_all(PACKAGES, MODULES)
+
+
+def _load_all(packages: Sequence[str], modules: Sequence[str]) -> None:
+    for package in packages:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
-    for name in MODULES:
+    for name in modules:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
@@ -268,17 +321,26 @@ def _fork_for(orders: socket.socket) -> str:
         received, fds, _, _ = socket.recv_fds(orders, MAX_ORDER_BYTES, 4)
         if not received:
             os._exit(0)  # the process of the tests has ended
-        *streams, end = fds
+        order = json.loads(received)
         if os.fork() == 0:
             orders.close()
+            if order == FOR_WORKERS:
+                orders = socket.socket(fileno=fds[0])
+                _load_for_workers()
+                continue
+            *streams, end = fds
             _fork_and_tell(end)
-            order = json.loads(received)
             _become(order, streams)
             os.write(end, f"{os.getpid()}\n".encode())
             os.close(end)
             return str(order["module"])
         for fd in fds:
             os.close(fd)
+
+
+def _load_for_workers() -> None:
+    os.environ.update(WORKER_ENV)
+    _load_all(WORKER_PACKAGES, WORKER_MODULES)
 
 
 def _fork_and_tell(end: int) -> None:
@@ -329,4 +391,5 @@ if __name__ == "__main__":
     if chosen := _fork_for(socket.socket(fileno=int(sys.argv[1]))):
         runpy.run_module(chosen, run_name="__main__", alter_sys=True)
     else:
+        keep_spare()
         main()
