@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 from agentic.executors.testing import Home
 from agentic.fakes.server import FakeServer
@@ -57,6 +58,12 @@ def install(folder: Path, name: str, source: str) -> Path:
     return module
 
 
+def agentic(home: Home, *arguments: str) -> str:
+    done = run_command(arguments, home.env, home.path)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def wait_for(log: Path, line: str, for_s: float = 30) -> list[str]:
     deadline = time.monotonic() + for_s
     while line not in (found := log.read_text().splitlines() if log.exists() else []):
@@ -76,10 +83,10 @@ def test_observers_in_a_worker_see_a_run_and_a_broken_one_does_not_matter(
     with FakeServer() as fakes, Home(place) as home:
         config = {"base_url": fakes.hackernews_url, "limit": "5", "allow_private_hosts": '["127.0.0.1"]'}
         pairs = [word for pair in config.items() for word in ("--config", "=".join(pair))]
-        home.agentic("agents", "add", "news", "--platform", "hackernews", *pairs)
-        home.agentic("run", "news", "--dispatcher", "celery")
+        agentic(home, "agents", "add", "news", "--platform", "hackernews", *pairs)
+        agentic(home, "run", "news", "--dispatcher", "celery")
         told = wait_for(watcher.with_suffix(".log"), "finished news succeeded 5")
-        (execution,) = json.loads(home.agentic("executions", "list", "--json"))
+        (execution,) = json.loads(agentic(home, "executions", "list", "--json"))
     assert told[0] == "run.started"
     assert "started news" in told
     assert told[-2] == "run.completed"

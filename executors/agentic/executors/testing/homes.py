@@ -51,10 +51,9 @@ class Home:
         return done.stdout
 
     def __enter__(self) -> Self:
-        self.agentic("db", "upgrade")
         with self._log.open("wb") as log:
             self._up = subprocess.Popen(
-                [*_AGENTIC, "up"], cwd=self.path, env=self.env, stdout=log, stderr=log
+                [*_AGENTIC, "up", "--no-flower"], cwd=self.path, env=self.env, stdout=log, stderr=log
             )
         try:
             self._wait()

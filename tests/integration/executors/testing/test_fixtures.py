@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import create_engine, select, text
 from sqlalchemy.exc import OperationalError
+from tests.commands import run_command
 
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.errors import AgenticError
@@ -59,14 +60,21 @@ def test_what_settings_refuse_fails_the_run(run_agent: RunAgent) -> None:
     assert "limit" in str(ran.outcome.error)
 
 
+def told(home: Home, *arguments: str) -> str:
+    """Run a command in a home, sooner than it does itself."""
+    done = run_command(arguments, home.env, home.path)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_a_worker_runs_an_agent_of_a_home(agentic_home: Home, agentic_fakes: FakeServer) -> None:
     config = [f"{name}={json.dumps(value)}" for name, value in hackernews(agentic_fakes).items()]
     words = [word for pair in config for word in ("--config", pair)]
     agentic_home.agentic("agents", "add", "hn", "--platform", "hackernews", *words)
 
-    queued = json.loads(agentic_home.agentic("run", "hn", "--dispatcher", "celery", "--json"))
-    agentic_home.agentic("executions", "watch", queued["execution_id"])
-    (execution,) = json.loads(agentic_home.agentic("executions", "list", "--json"))
+    queued = json.loads(told(agentic_home, "run", "hn", "--dispatcher", "celery", "--json"))
+    told(agentic_home, "executions", "watch", queued["execution_id"])
+    (execution,) = json.loads(told(agentic_home, "executions", "list", "--json"))
 
     assert execution["status"] == "succeeded"
     with pytest.raises(subprocess.CalledProcessError):
