@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +11,6 @@ import pytest
 from tests.commands import run_command
 
 Agentic = Callable[..., "subprocess.CompletedProcess[str]"]
-
-COMMAND = (sys.executable, "-m", "agentic.core.cli")
 
 
 @pytest.fixture

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
-from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
+from tests.commands import run_command
 
 SITE = Path("/usr/share/doc/postgresql-doc-15/html")
 
@@ -42,30 +41,13 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-class Page(HTMLParser):
+class Page:
     """Reads links and title by other means than the code under test."""
 
     def __init__(self, html: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.title_parts: list[str] = []
-        self._in_title = False
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._in_title = self._in_title or tag == "title"
-        self.links += [value for name, value in attrs if tag == "a" and name == "href" and value]
-
-    def handle_endtag(self, tag: str) -> None:
-        self._in_title = self._in_title and tag != "title"
-
-    def handle_data(self, data: str) -> None:
-        if self._in_title:
-            self.title_parts.append(data)
-
-    @property
-    def title(self) -> str:
-        return " ".join("".join(self.title_parts).split())
+        tree = LexborHTMLParser(html)
+        self.links = [link for node in tree.css("a[href]") if (link := node.attributes["href"])]
+        self.title = " ".join(tree.css("title")[0].text().split())
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +79,8 @@ def reachable(base: str) -> dict[str, str]:
 
 
 def crawl(spec: Path, home: Path) -> dict[str, object]:
-    done = subprocess.run(
-        [sys.executable, "-m", "agentic.core.cli", "run", str(spec), "--json"],
-        env={**os.environ, "AGENTIC_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {**os.environ, "AGENTIC_HOME": str(home)}
+    done = run_command(("run", str(spec), "--json"), env, home, timeout_s=600)
     assert done.returncode == 0, done.stderr
     report: dict[str, object] = json.loads(done.stdout)
     return report

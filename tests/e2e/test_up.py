@@ -6,14 +6,14 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-from tests.e2e.conftest import COMMAND, Agentic
+from tests.commands import Command, start_command
+from tests.e2e.conftest import Agentic
 from tests.pages import read_page
 
 from agentic.core.private import is_wide
@@ -23,27 +23,28 @@ pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(180)]
 
 
 @pytest.fixture
-def up(tmp_path: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+def up(tmp_path: Path, environment: dict[str, str]) -> Iterator[Command]:
     """Start ``agentic up`` and return it when it says that it is ready."""
-    process = subprocess.Popen(
-        [*COMMAND, "up"], env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True, umask=0
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith("ready"):
-            break
-    else:
-        pytest.fail(f"agentic up ended with {process.wait()}")
-    try:
-        yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
+    reading, writing = os.pipe()
+    umask = os.umask(0)
+    with os.fdopen(writing, "wb") as out:
+        process = start_command(["up"], environment, tmp_path, out)
+        os.umask(umask)
+    with os.fdopen(reading, encoding="utf-8") as told:
+        for line in told:
+            if line.startswith("ready"):
+                break
+        else:
+            pytest.fail(f"agentic up ended with {process.wait()}")
+        try:
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+            process.wait()
 
 
-def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
+def family(process: Command) -> list[psutil.Process]:
     return psutil.Process(process.pid).children(recursive=True)
 
 
@@ -59,7 +60,7 @@ def runtime(home: Path) -> dict[str, dict[str, str]]:
 
 @pytest.mark.requirement("BR09")
 def test_up_runs_agents_for_other_commands_and_stops_cleanly_on_sigterm(
-    up: subprocess.Popen[str], agentic: Agentic, home: Path
+    up: Command, agentic: Agentic, home: Path
 ) -> None:
     started = family(up)
     assert set(runtime(home)["pids"]) == {"nats", "valkey", "worker", "beat", "flower"}
@@ -91,7 +92,7 @@ def test_up_runs_agents_for_other_commands_and_stops_cleanly_on_sigterm(
     assert not (home / "runtime.json").exists()
 
 
-def test_up_leaves_no_orphan_when_it_is_killed(up: subprocess.Popen[str], home: Path) -> None:
+def test_up_leaves_no_orphan_when_it_is_killed(up: Command, home: Path) -> None:
     started = family(up)
     assert len(started) >= 5
     up.kill()
