@@ -286,3 +286,17 @@ def test_a_type_of_which_no_value_can_be_stored_is_named(
     assert why is not None
     assert (why.type_name, why.path) == (type_name, path)
     assert why.reason.startswith(said)
+
+
+def test_a_reference_is_followed_as_soon_as_its_class_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass
+    class Ordered:
+        article: Article  # type: ignore[name-defined]  # noqa: F821 - not there yet
+
+    @dataclass
+    class Made:
+        price: Decimal
+
+    assert collect_types([Ordered]) == {Ordered}
+    monkeypatch.setitem(globals(), "Article", Made)
+    assert collect_types([Ordered]) == {Ordered, Made}

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from enum import Enum
+from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, UnionType
 from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -185,12 +186,30 @@ def _field_types(cls: type) -> Iterable[object]:
 
 def _hints(cls: type, wanted: Collection[str]) -> Iterable[object]:
     """Return the annotations of these attributes of a class and its bases."""
+    try:
+        return _resolved_hints(cls, frozenset(wanted))
+    except _UnresolvedError as exc:
+        return exc.found
+
+
+class _UnresolvedError(Exception):
+    """A name in an annotation has no value yet, so that the next look may find more."""
+
+    def __init__(self, found: Sequence[object]) -> None:
+        super().__init__(found)
+        self.found = found
+
+
+@lru_cache(maxsize=1024)
+def _resolved_hints(cls: type, wanted: frozenset[str]) -> Sequence[object]:
     found: dict[str, object] = {}
     for base in reversed(cls.__mro__):
         for name, annotation in inspect.get_annotations(base).items():
             if name in wanted:
                 found[name] = _resolved(annotation, base)
-    return found.values()
+    if None in found.values():
+        raise _UnresolvedError(tuple(found.values()))
+    return tuple(found.values())
 
 
 def _resolved(annotation: object, owner: object) -> object:
