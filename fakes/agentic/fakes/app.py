@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,11 @@ Sitemap: {{base}}/shop/sitemap.xml
 Sitemap: {{base}}/news/sitemap_index.xml
 """
 
+# They depend on nothing but their arguments, so that all servers of a process share them.
+_hackernews = lru_cache(maxsize=4)(HackerNews)
+_shop = lru_cache(maxsize=4)(Shop)
+_board = lru_cache(maxsize=4)(Board)
+
 
 def create_app(
     *, seed: int = 1, stories: int = 500, products: int = 240, control: Control | None = None
@@ -63,8 +69,8 @@ def create_app(
 
     chosen = control or Control()
     routes = [
-        Mount("/hackernews", app=SiteApp(HackerNews(seed, stories))),
-        Mount("/shop", app=SiteApp(Shop(seed, products))),
+        Mount("/hackernews", app=SiteApp(_hackernews(seed, stories))),
+        Mount("/shop", app=SiteApp(_shop(seed, products))),
         Mount("/feeds", app=SiteApp(Feeds(seed, orders=chosen.feeds))),
         Mount("/news", app=SiteApp(News(seed, chosen.revisions))),
         *_talking(seed, chosen),
@@ -120,7 +126,7 @@ def _talking(seed: int, control: Control) -> list[BaseRoute]:
     from agentic.fakes.reddit.site import reddit_routes
     from agentic.fakes.sink_routes import sink_routes
 
-    board = Board(seed)
+    board = _board(seed)
     jobs = [*JobSite(board, control.sessions).routes(), *JobApi(board, control.tokens).routes()]
     return [
         Mount("/hostile", routes=Hostile(control.rate_limits, control.flakes).routes()),

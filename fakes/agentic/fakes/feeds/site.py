@@ -46,6 +46,9 @@ KINDS: dict[str, tuple[str, Callable[[Sequence[Entry], str], str]]] = {
     "/rdf.xml": ("application/rdf+xml; charset=utf-8", rss.rdf),
 }
 
+# Servers of a process share them.
+_entries = lru_cache(maxsize=4)(build_entries)
+
 
 class Feeds:
     """The feeds over entries made from ``seed``; they are rendered when first asked for, then kept.
@@ -58,7 +61,7 @@ class Feeds:
 
     def __init__(self, seed: int = 1, entries: int = ENTRIES, orders: FeedOrders | None = None) -> None:
         self._orders = orders or FeedOrders()
-        self._entries = build_entries(seed, entries)
+        self._entries = _entries(seed, entries)
         self._numbered = {entry.number: entry for entry in self._entries}
         self._modified = last_updated(self._entries, TODAY)
         self._kept = lru_cache(maxsize=KEPT_PAGES)(self._render)

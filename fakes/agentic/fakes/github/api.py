@@ -15,7 +15,7 @@ Answers have ``ETag``, ``Link`` and ``x-ratelimit-*``; a 304 to a known token do
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -43,6 +43,9 @@ DOCS = "https://docs.github.com/rest"
 
 Answer = Callable[[Request, str], Page]
 
+# Servers of a process share it.
+_archive = lru_cache(maxsize=4)(build_archive)
+
 
 class RefusalError(Exception):
     """Becomes an answer."""
@@ -63,7 +66,7 @@ class Github:
     @cached_property
     def repos(self) -> dict[str, Repo]:
         """All repositories by name; made when they are first asked for."""
-        return build_archive(self._seed)
+        return _archive(self._seed)
 
     def routes(self) -> list[BaseRoute]:
         """Return all routes."""

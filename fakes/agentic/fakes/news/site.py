@@ -30,6 +30,9 @@ ARTICLE = re.compile(r"/(article|de/article|microdata|rdfa)/([0-9]+-[a-z-]*)")
 SECTION = re.compile(r"/section/([a-z]+)")
 PAGE_NUMBER = re.compile(r"page=([1-9][0-9]{0,5})")
 
+# Servers of a process share them.
+_articles = lru_cache(maxsize=4)(build_articles)
+
 
 class News:
     """The newspaper over articles made from ``seed``; pages are rendered when first asked for, then kept.
@@ -41,7 +44,7 @@ class News:
     """
 
     def __init__(self, seed: int, revisions: Revisions, articles: int = ARTICLES) -> None:
-        self._articles = build_articles(seed, articles)
+        self._articles = _articles(seed, articles)
         self._revisions = revisions
         self._kept = lru_cache(maxsize=KEPT_PAGES)(_article_page)
 

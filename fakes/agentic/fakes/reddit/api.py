@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -41,6 +41,9 @@ CONTACT = "/u/"
 Asked = Mapping[str, str]
 Answer = Callable[["RedditApi", Views, Sequence[str], Asked], JSONValue]
 
+# Servers of a process share it.
+_archive = lru_cache(maxsize=4)(build_archive)
+
 
 class RedditApi:
     """The API over an archive made from ``seed``."""
@@ -52,7 +55,7 @@ class RedditApi:
     @cached_property
     def archive(self) -> Archive:
         """Everything; made when it is first asked for."""
-        return build_archive(self._seed)
+        return _archive(self._seed)
 
     def routes(self) -> list[BaseRoute]:
         """Return all routes."""

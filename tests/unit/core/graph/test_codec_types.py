@@ -295,7 +295,7 @@ def test_a_reference_is_followed_as_soon_as_its_class_is_there(monkeypatch: pyte
 
     @dataclass
     class Made:
-        price: Decimal
+        price: int
 
     assert collect_types([Ordered]) == {Ordered}
     monkeypatch.setitem(globals(), "Article", Made)
