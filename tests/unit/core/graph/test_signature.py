@@ -16,6 +16,7 @@ from itertools import count
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
+from zipfile import ZipFile
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -27,6 +28,7 @@ from agentic.core.graph.definition.workflow import WorkflowSignature
 from agentic.core.graph.model.policies import RetryPolicy
 from agentic.core.graph.versions.fingerprints import fingerprint
 from agentic.core.graph.versions.signature import Change, compare
+from agentic.core.graph.versions.source_trees import source_tree
 
 _numbers = count()
 
@@ -85,6 +87,45 @@ class TestFunctions:
             """
         )
         assert one == other
+
+    def test_a_module_in_an_archive_counts_by_its_source(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made = []
+        for comment in ("# one", "# other\n"):
+            name = f"made_{next(_numbers)}"
+            with ZipFile(tmp_path / f"{name}.zip", "w") as archive:
+                archive.writestr(f"{name}.py", f"{comment}\ndef f(x):\n    return x + 1\n")
+            monkeypatch.syspath_prepend(tmp_path / f"{name}.zip")
+            made.append(importlib.import_module(name).f)
+        assert [".zip" in function.__code__.co_filename for function in made] == [True, True]
+        assert [source_tree(function) is None for function in made] == [False, False]
+        assert fingerprint(made[0]) == fingerprint(made[1])
+
+    def test_no_other_module_is_asked_for_its_file(
+        self, print_of: PrintOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked: list[str] = []
+
+        class Other(ModuleType):
+            def __getattr__(self, name: str) -> str:
+                asked.append(name)
+                return "elsewhere.py"
+
+        monkeypatch.setitem(sys.modules, "an_other_module", Other("an_other_module"))
+        print_of("def f(x):\n    return x + 1\n")
+        assert asked == []
+
+    def test_a_file_that_is_gone_is_not_looked_for_elsewhere(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        source = "def f(x):\n    return x + 1\n"
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "elsewhere" / "gone.py").write_text(source)
+        monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+        space: dict[str, Any] = {"__name__": __name__}
+        exec(compile(source, "gone.py", "exec"), space)
+        assert source_tree(space["f"]) is None
 
     @pytest.mark.parametrize(
         "changed",

@@ -73,10 +73,9 @@ def _describe(value: object, around: _Around) -> JSONValue:
 
 
 def _function(function: FunctionType, around: _Around) -> JSONValue:
-    code = function.__code__
     return [
         "function",
-        source_tree(code) or _instructions(code, around),
+        source_tree(function) or _instructions(function.__code__, around),
         _describe(function.__defaults__, around),
         _describe(function.__kwdefaults__, around),
         _pairs(_closure(function), around),
