@@ -30,6 +30,7 @@ from unittest.mock import patch
 
 import typer
 import typer.main
+from sqlalchemy.orm import configure_mappers
 from tests.spares import keep_spare
 from typer.testing import CliRunner, Result
 
@@ -37,11 +38,29 @@ import __main__
 from agentic.core.cli.main import main, only
 from agentic.executors.plugin import agentic_commands
 
-PACKAGES = ("agentic.core.cli", "agentic.executors.commands", "agentic.mappers")
-MODULES = ("agentic.executors.agents.runner", "alembic.command", "celery", "sqlalchemy.orm")
-"""What most commands load: nothing of it reads the environment, nor begins a thread."""
+PACKAGES = (
+    "agentic.core.bus",
+    "agentic.core.cli",
+    "agentic.executors.commands",
+    "agentic.executors.durable",
+    "agentic.mappers",
+    "agentic.plugins",
+)
+MODULES = (
+    "agentic.executors.agents.runner",
+    "agentic.migrations.commands",
+    "agentic.migrations.runner",
+    "agentic.migrations.status",
+    "alembic.command",
+    "celery",
+    "kombu.transport.redis",
+    "packaging.requirements",
+    "re2",
+    "sqlalchemy.orm",
+    "uvloop",
+)
+"""What many commands load: nothing of it reads what tests put into the environment, nor begins a thread."""
 
-WORKER_PACKAGES = ("agentic.plugins",)
 WORKER_MODULES = (
     "agentic.executors.retrying",
     "agentic.executors.workers.lifecycle",
@@ -58,7 +77,6 @@ WORKER_MODULES = (
     "celery.worker.consumer",
     "celery.worker.consumer.delayed_delivery",
     "celery.worker.strategy",
-    "kombu.transport.redis",
 )
 """What every worker loads besides: of the environment it reads what a worker puts there itself."""
 
@@ -302,6 +320,7 @@ def _load() -> None:
         if entry_point.dist and entry_point.dist.name in OURS:
             entry_point.load()
     _load_all(PACKAGES, MODULES)
+    configure_mappers()  # else each command would do it with its first statement
 
 
 def _load_all(packages: Sequence[str], modules: Sequence[str]) -> None:
@@ -311,6 +330,10 @@ def _load_all(packages: Sequence[str], modules: Sequence[str]) -> None:
                 importlib.import_module(module.name)
     for name in modules:
         importlib.import_module(name)
+
+
+def _keep_garbage() -> None:
+    """Keep what is loaded out of the collections of those that are forked, which would copy its pages."""
     gc.collect()
     gc.freeze()
 
@@ -340,7 +363,8 @@ def _fork_for(orders: socket.socket) -> str:
 
 def _load_for_workers() -> None:
     os.environ.update(WORKER_ENV)
-    _load_all(WORKER_PACKAGES, WORKER_MODULES)
+    _load_all((), WORKER_MODULES)
+    _keep_garbage()
 
 
 def _fork_and_tell(end: int) -> None:
@@ -387,6 +411,7 @@ if __name__ == "__main__":
         place for place in sys.path[1:] if place not in os.environ.get("PYTHONPATH", "").split(os.pathsep)
     ]
     _load()
+    _keep_garbage()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that tell how commands ended
     if chosen := _fork_for(socket.socket(fileno=int(sys.argv[1]))):
         runpy.run_module(chosen, run_name="__main__", alter_sys=True)
