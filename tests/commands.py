@@ -87,6 +87,9 @@ FOR_WORKERS = {"is_for": "workers"}
 """The order to begin the process that workers are forked from."""
 
 OURS = ("agentic-pipelines", "agentic-fakes")
+CLOSED = -1
+"""Stands for standard input that is closed, as some services start their processes."""
+
 MAX_ORDER_BYTES = 2**17
 ROOT = Path(__file__).parents[1]
 
@@ -121,7 +124,7 @@ def start_command(
         env: Its whole environment.
         folder: Where it works.
         out: Gets all that it writes; kept for :meth:`Command.communicate`, if omitted.
-        stdin: The descriptor that it reads; nothing, if omitted.
+        stdin: The descriptor that it reads; nothing, if omitted; ``CLOSED`` for one that is closed.
         is_apart: Whether it has a session, and a group of processes, of its own.
         module: Runs in place of ``agentic``, as ``python -m`` would run it.
     """
@@ -132,12 +135,13 @@ def start_command(
         "folder": str(folder.resolve()),
         "umask": _umask(),
         "is_apart": is_apart,
+        "is_closed": stdin == CLOSED,
         "module": module,
     }
     ours, its = os.pipe()
     kept = [out, out] if out else [tempfile.TemporaryFile(), tempfile.TemporaryFile()]  # noqa: SIM115 - closed later
     with open(os.devnull, "rb") as nothing, os.fdopen(its, "wb") as end:  # noqa: PTH123 - a descriptor is wanted
-        read = nothing.fileno() if stdin is None else stdin
+        read = nothing.fileno() if stdin in {None, CLOSED} else stdin
         fds = [read, *(file.fileno() for file in (*kept, end))]
         parent = _parent_of_workers() if _is_worker(order) else _parent()[0]
         socket.send_fds(parent, [json.dumps(order).encode()], fds)
@@ -389,7 +393,11 @@ def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     for number, fd in enumerate(streams):
         os.dup2(fd, number)
         os.close(fd)
-    sys.stdin = _stream(0, "r")
+    if order["is_closed"]:
+        os.close(0)
+        sys.stdin = None  # as Python has it then
+    else:
+        sys.stdin = _stream(0, "r")
     sys.stdout = _stream(1, "w")
     sys.stderr = _stream(2, "w", errors="backslashreplace", buffering=1)
     if order["is_apart"]:

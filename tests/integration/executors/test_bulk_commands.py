@@ -15,7 +15,7 @@ from typing import cast
 
 import pytest
 from sqlalchemy import QueuePool, update
-from tests.commands import start_command
+from tests.commands import CLOSED, start_command
 from tests.integration.executors.shells import Shell
 
 from agentic.core.errors import UnknownPlatformError
@@ -106,11 +106,18 @@ def at_terminal(typed: str, *arguments: str) -> tuple[int, str]:
     return done.returncode, complaints
 
 
-def without_standard_input(*arguments: str) -> tuple[int, str]:
+def started_without_standard_input(*arguments: str) -> tuple[int, str]:
     """Run a command as a service does that closes standard input; return its exit code and its words."""
     words = shlex.join([sys.executable, "-m", "agentic.core.cli", *arguments])
     done = subprocess.run(["/bin/sh", "-c", f"{words} <&-"], capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
+
+
+def without_standard_input(*arguments: str) -> tuple[int, str]:
+    """Do the same with a command that is forked."""
+    command = start_command(arguments, os.environ, Path(), stdin=CLOSED)
+    _, said = command.communicate(timeout=60)
+    return command.returncode, said
 
 
 class TestBatch:
@@ -139,9 +146,10 @@ class TestBatch:
         )
 
     def test_without_standard_input_nobody_is_asked_and_what_is_lost_needs_a_yes(self, three: Shell) -> None:
-        code, said = without_standard_input("agents", "remove", "top")
-        assert (code, "Traceback" in said) == (1, False)
-        assert "--yes" in said
+        for run in (started_without_standard_input, without_standard_input):
+            code, said = run("agents", "remove", "top")
+            assert (code, "Traceback" in said) == (1, False)
+            assert "--yes" in said
         code, said = without_standard_input("projects", "remove", "default")
         assert (code, "Traceback" in said, "--yes" in said) == (1, False, True)
         code, said = without_standard_input("projects", "import", "-")

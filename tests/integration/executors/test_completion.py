@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.commands import run_command
+from tests.commands import agentic_app, run_command
 from tests.integration.executors.shells import Shell
 
 from agentic.mappers import create_execution, find_agent, find_project
@@ -39,14 +39,15 @@ def completion() -> str:
 
 def offered(*words: str) -> list[str]:
     """Return what the command offers a bash for the last word; that and nothing else is printed."""
-    asked = {
-        "COMP_WORDS": " ".join(["agentic", *words]),
-        "COMP_CWORD": str(len(words)),
-        "_AGENTIC_COMPLETE": "complete_bash",
-    }
-    done = run_command([], {**os.environ, **asked}, Path())
-    assert done.stderr == ""
-    return done.stdout.split()
+    asked = {"COMP_WORDS": " ".join(["agentic", *words]), "COMP_CWORD": str(len(words))}
+    return answer("complete_bash", **asked).split()
+
+
+def answer(wanted: str, **variables: str) -> str:
+    """Return what the command prints for a shell, which is asked for by variables."""
+    done = run_command([], {**os.environ, **variables, "_AGENTIC_COMPLETE": wanted}, Path())
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
 
 
 def complete(*words: str) -> list[str]:
@@ -69,16 +70,32 @@ def bash(script: str, *words: str, **variables: str) -> str:
 
 
 @pytest.fixture
-def known(shell: Shell) -> Shell:
+def known(shell: Shell, known_database: Path) -> Shell:
     """Two projects with an agent or two, a pipeline, a schedule."""
-    shell("agents", "add", "top", "--platform", "hackernews")
-    shell("agents", "add", "ask", "--platform", "hackernews")
-    shell("projects", "add", "other")
-    shell("agents", "add", "theirs", "--platform", "hackernews", "--project", "other")
-    Path("shop.yaml").write_text("name: shop\nsteps: [{type: crawl, start: 'http://a.example/'}]\n")
-    shell("pipelines", "add", "shop.yaml")
-    shell("schedules", "add", "hourly", "--agent", "top", "--every", "1h")
+    shutil.copy(known_database, shell.home / "agentic.db")
     return shell
+
+
+@pytest.fixture(scope="module")
+def known_database(
+    tmp_path_factory: pytest.TempPathFactory, empty_database: Path, monkeypatch_module: pytest.MonkeyPatch
+) -> Path:
+    """Return the database of that, to be copied."""
+    home = tmp_path_factory.mktemp("known")
+    shutil.copy(empty_database, home / "agentic.db")
+    shell = Shell(home=home, app=agentic_app())
+    (home / "shop.yaml").write_text("name: shop\nsteps: [{type: crawl, start: 'http://a.example/'}]\n")
+    with monkeypatch_module.context() as patch:
+        for name in ("AGENTIC_BROKER_URL", "AGENTIC_NATS_URL", "AGENTIC_PROJECT", "AGENTIC_DATABASE_URL"):
+            patch.delenv(name, raising=False)
+        patch.setenv("AGENTIC_HOME", str(home))
+        shell("agents", "add", "top", "--platform", "hackernews")
+        shell("agents", "add", "ask", "--platform", "hackernews")
+        shell("projects", "add", "other")
+        shell("agents", "add", "theirs", "--platform", "hackernews", "--project", "other")
+        shell("pipelines", "add", str(home / "shop.yaml"))
+        shell("schedules", "add", "hourly", "--agent", "top", "--every", "1h")
+    return home / "agentic.db"
 
 
 @pytest.mark.usefixtures("known")
@@ -115,45 +132,31 @@ def test_a_shell_is_offered_values_and_options() -> None:
 def test_ids_of_executions_are_completed(known: Shell) -> None:
     with known.database.writing() as session:
         made = create_execution(session, find_agent(session, find_project(session, "default").id, "top"))
-    assert complete("executions", "show", "") == [made.id]
-    assert complete("executions", "cancel", made.id[:5]) == [made.id]
+    assert offered("executions", "show", "") == [made.id]
+    assert offered("executions", "cancel", made.id[:5]) == [made.id]
 
 
 def test_without_a_database_nothing_is_completed_and_none_is_made(bare_shell: Shell) -> None:
     assert complete("agents", "show", "") == []
-    assert complete("projects", "show", "") == []
+    assert offered("projects", "show", "") == []
     assert not bare_shell.home.exists()
 
 
 def test_a_database_that_is_none_or_a_project_nobody_knows_completes_nothing(known: Shell) -> None:
-    assert complete("agents", "show", "--project", "nope", "") == []
+    assert offered("agents", "show", "--project", "nope", "") == []
     for content in (b"no database", b""):  # of which the second one has no tables, which is logged elsewhere
         for path in known.home.glob("agentic.db*"):
             path.unlink()
         (known.home / "agentic.db").write_bytes(content)
-        assert complete("agents", "show", "") == []
+        assert offered("agents", "show", "") == []
 
 
 @pytest.mark.parametrize("shell_name", ["zsh", "fish"])
-def test_other_shells_are_told_the_same(known: Shell, shell_name: str) -> None:
-    agentic = [str(Path(sys.executable).parent / "agentic")]
-    env = {
-        **os.environ,
-        "_AGENTIC_COMPLETE": f"complete_{shell_name}",
-        "_TYPER_COMPLETE_ARGS": "agentic agents show t",
-        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
-    }
-    done = subprocess.run(agentic, env=env, capture_output=True, text=True, check=True, timeout=60)
-    assert "top" in done.stdout
-    assert "hackernews" in done.stdout  # words beside the name
-    assert "ask" not in done.stdout
-    assert done.stderr == ""
-    source = subprocess.run(
-        agentic,
-        env={**os.environ, "_AGENTIC_COMPLETE": f"source_{shell_name}"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert f"_AGENTIC_COMPLETE=complete_{shell_name}" in source.stdout
+@pytest.mark.usefixtures("known")
+def test_other_shells_are_told_the_same(shell_name: str) -> None:
+    asked = {"_TYPER_COMPLETE_ARGS": "agentic agents show t", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    said = answer(f"complete_{shell_name}", **asked)
+    assert "top" in said
+    assert "hackernews" in said  # words beside the name
+    assert "ask" not in said
+    assert f"_AGENTIC_COMPLETE=complete_{shell_name}" in answer(f"source_{shell_name}")

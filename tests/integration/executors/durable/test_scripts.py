@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+from tests.commands import start_command
 
 pytestmark = pytest.mark.integration
 
@@ -33,7 +35,7 @@ def prices():
 class Shop:
     """A folder with the workflow that the page names, and a new database."""
 
-    def __init__(self, folder: Path, dispatcher: str = "local") -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "shop").mkdir()
         (folder / "shop" / "flows.py").write_text(FLOWS)
@@ -42,7 +44,7 @@ class Shop:
             "AGENTIC_HOME": str(folder),
             "AGENTIC_DATABASE_URL": f"sqlite:///{folder}/runs.db",
             "AGENTIC_WORKFLOW_MODULES": '["shop"]',
-            "AGENTIC_DISPATCHER": dispatcher,
+            "AGENTIC_DISPATCHER": "local",
             # Nobody listens there: to submit needs the database alone.
             "AGENTIC_BROKER_URL": "redis://127.0.0.1:9/0",
             "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]),
@@ -58,6 +60,14 @@ class Shop:
     def python(self, program: str) -> subprocess.CompletedProcess[str]:
         """Run a Python program."""
         return self.run(sys.executable, "-W", "default", "-c", textwrap.dedent(program))
+
+    def forked(self, program: str) -> subprocess.CompletedProcess[str]:
+        """Run a Python program in a process that is forked: it ends in the same way."""
+        text = 'import warnings\nwarnings.simplefilter("default")\n' + textwrap.dedent(program)
+        (self.folder / "a_program.py").write_text(text)
+        process = start_command([], self.env, self.folder, module="a_program")
+        out, err = process.communicate(timeout=60)
+        return subprocess.CompletedProcess("a_program", process.returncode, out, err)
 
 
 def blocks(language: str) -> list[str]:
@@ -96,19 +106,28 @@ PROGRAMS = {
 }
 
 
+@pytest.fixture
+def shop(tmp_path: Path, first_file: Path) -> Shop:
+    """A shop that submits runs to a database with all tables."""
+    shutil.copy(first_file, tmp_path / "runs.db")
+    return Shop(tmp_path)
+
+
 @pytest.mark.parametrize("program", [pytest.param(text, id=name) for name, text in PROGRAMS.items()])
-def test_a_program_that_submits_ends_without_a_word(tmp_path: Path, program: str) -> None:
-    shop = Shop(tmp_path)
-    assert shop.run("agentic", "db", "upgrade").returncode == 0
-    done = shop.python("from agentic.executors import submit\n" + textwrap.dedent(program))
+def test_a_program_that_submits_ends_without_a_word(shop: Shop, program: str) -> None:
+    done = shop.forked("from agentic.executors import submit\n" + textwrap.dedent(program))
     printed = "('o-1',)\n" if "print(" in program else ""
     assert (done.returncode, done.stdout, done.stderr) == (0, printed, "")
 
 
-def test_a_program_that_submits_for_workers_ends_with_a_word_on_the_broker_alone(tmp_path: Path) -> None:
-    shop = Shop(tmp_path, "celery")
-    assert shop.run("agentic", "db", "upgrade").returncode == 0
-    done = shop.python("from agentic.executors import submit\nsubmit('shop.flows:prices', 'o-1')")
+def test_a_program_that_is_started_ends_without_a_word(shop: Shop) -> None:
+    done = shop.python("from agentic.executors import submit\n" + PROGRAMS["and leaves it at work"])
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_program_that_submits_for_workers_ends_with_a_word_on_the_broker_alone(shop: Shop) -> None:
+    shop.env["AGENTIC_DISPATCHER"] = "celery"
+    done = shop.forked("from agentic.executors import submit\nsubmit('shop.flows:prices', 'o-1')")
     assert done.returncode == 0
     said = (done.stdout + done.stderr).splitlines()
     assert [line for line in said if "dispatch.failed" not in line] == []
