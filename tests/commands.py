@@ -20,10 +20,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 from unittest.mock import patch
@@ -148,6 +150,16 @@ def start_command(
     return Command(words, os.fdopen(ours, "rb", buffering=0), [] if out else kept)
 
 
+def start_program(
+    text: str, arguments: Sequence[str], env: Mapping[str, str], folder: Path, out: IO[bytes] | None = None
+) -> Command:
+    """Start a Python program: ``python -c``, but from a file in the folder where it works."""
+    name = f"program_{next(_numbers)}"
+    (folder / f"{name}.py").write_text(textwrap.dedent(text), encoding="utf-8")
+    return start_command(arguments, env, folder, out, module=name)
+
+
+_numbers = count()
 _spent_s: list[float] = []
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 WANTED = ("revision", "down_revision")
@@ -30,7 +31,8 @@ def read_revisions(folder: Path) -> Revisions:
             revision before it; or the latter is missing.
         OSError: One cannot be read.
     """
-    found = [_names(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+    paths = [path for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+    found = [_names(path, path.stat().st_mtime_ns, path.stat().st_size) for path in paths]
     known = frozenset(name for name, _ in found)
     followed = frozenset(earlier for _, all_earlier in found for earlier in all_earlier)
     if missing := sorted(followed - known):
@@ -38,7 +40,8 @@ def read_revisions(folder: Path) -> Revisions:
     return Revisions(known, tuple(sorted(known - followed)))
 
 
-def _names(path: Path) -> tuple[str, tuple[str, ...]]:
+@lru_cache(maxsize=1024)
+def _names(path: Path, _changed_ns: int, _size_bytes: int) -> tuple[str, tuple[str, ...]]:
     """Return the revision of a file, and the revisions before it."""
     # The functions of a migration are ten times as long, and not needed here.
     head, _, _ = path.read_text(encoding="utf-8").partition("\ndef ")

@@ -50,7 +50,7 @@ def test_a_process_ends_at_each_point_of_each_superstep(scene: Scene, note: Note
 
 
 def test_a_program_ends_when_its_run_is_accepted(scene: Scene, note: Note) -> None:
-    program = scene.place.start("tests.faults.executors.submitter", KEY)
+    program = scene.place.start_command(KEY, module="tests.faults.executors.submitter")
     assert program.wait() == -signal.SIGKILL
     assert has_crashed(scene, BEGUN)
     ((run_id,),) = scene.read("SELECT run_id FROM runs")

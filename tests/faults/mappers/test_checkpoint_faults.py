@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from textwrap import dedent
+from pathlib import Path
 
 import pytest
 from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError
+from tests.commands import Command, start_program
 from tests.databases import TEST, only_postgresql, only_sqlite
 from tests.postgres import PostgresServer
 
@@ -87,20 +87,20 @@ def store(database: Database, project_id: str) -> SqlCheckpointStore:
 
 
 @contextmanager
-def saving(url: str, project_id: str, steps_to_live: int = 0) -> Iterator[subprocess.Popen[str]]:
-    """Start a process that saves one checkpoint after the other and prints the number of each.
+def saving(
+    folder: Path, url: str, project_id: str, steps_to_live: int = 0
+) -> Iterator[tuple[Command, Iterator[str]]]:
+    """Start a process that saves one checkpoint after the other; give it, and the number of each as it comes.
 
     After ``steps_to_live`` steps of SQLite's virtual machine, if any, it kills itself; one save takes 350.
     """
     arguments = [url, project_id, str(PARTS), str(steps_to_live)]
-    command = [sys.executable, "-c", dedent(WRITER), *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        yield process
-
-
-def lines_of(process: subprocess.Popen[str]) -> Iterator[str]:
-    assert process.stdout is not None
-    return iter(process.stdout.readline, "")
+    ours, its = os.pipe()
+    with os.fdopen(ours, encoding="utf-8") as lines:
+        with os.fdopen(its, "wb") as out:
+            process = start_program(WRITER, arguments, os.environ, folder, out)
+        yield process, lines
+        process.wait()
 
 
 def changes(revision: int) -> dict[str, str | None]:
@@ -125,13 +125,13 @@ async def assert_whole(store: SqlCheckpointStore, known: int) -> None:
     indirect=["backend"],
 )
 async def test_a_killed_process_leaves_every_checkpoint_whole(
-    store: SqlCheckpointStore, migrated_url: str, project_id: str, counts: Sequence[int]
+    store: SqlCheckpointStore, migrated_url: str, project_id: str, counts: Sequence[int], tmp_path: Path
 ) -> None:
     for count in counts:
-        with saving(migrated_url, project_id) as process:
-            known = [int(line) for line in islice(lines_of(process), count)]
+        with saving(tmp_path, migrated_url, project_id) as (process, lines):
+            known = [int(line) for line in islice(lines, count)]
             process.send_signal(signal.SIGKILL)
-            known += [int(line) for line in lines_of(process)]
+            known += [int(line) for line in lines]
         await assert_whole(store, known[-1])
 
 
@@ -185,12 +185,12 @@ async def test_a_save_that_is_interrupted_leaves_nothing_and_can_be_done_again(
 
 @only_sqlite
 async def test_a_process_that_dies_inside_a_transaction_leaves_nothing_of_it(
-    store: SqlCheckpointStore, migrated_url: str, project_id: str
+    store: SqlCheckpointStore, migrated_url: str, project_id: str, tmp_path: Path
 ) -> None:
     for steps in range(20, 700, 85):
         before = len(await load_all(store))
-        with saving(migrated_url, project_id, steps) as process:
-            known = [int(line) for line in lines_of(process)]
+        with saving(tmp_path, migrated_url, project_id, steps) as (process, lines):
+            known = [int(line) for line in lines]
         assert process.returncode == -signal.SIGKILL
         await assert_whole(store, [before, *known][-1])
 

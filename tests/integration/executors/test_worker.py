@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sqlite3
 import statistics
 import subprocess
-import sys
 from datetime import timedelta
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 from sqlalchemy import event, func, select, text
+from tests.commands import start_program
 from tests.integration.executors.browser.finding import require_browser
 
 from agentic.core.settings import load_settings
@@ -56,8 +56,9 @@ for _ in range(int(sys.argv[1])):
 
 def delay(place: Place, execution_id: str, agent_id: str, *, times: int = 1) -> None:
     """Call ``run_agent.delay(execution_id, agent_id)`` in a process of its own."""
-    arguments = [sys.executable, "-c", SEND, str(times), execution_id, agent_id]
-    subprocess.run(arguments, cwd=place.path, env=place.env, check=True)
+    program = start_program(SEND, [str(times), execution_id, agent_id], place.env, place.path)
+    _, said = program.communicate(timeout=60)
+    assert program.returncode == 0, said
 
 
 def ends_in(log: str) -> list[dict[str, Any]]:
@@ -374,7 +375,8 @@ def test_an_entry_of_celeryconfig_runs_an_agent_again_and_again(place: Place) ->
         "beat_schedule = {'tick': every(1, agent='ticker', project='default')}\n"
     )
     place.start_worker()
-    place.start("celery", "-A", "agentic.executors", "beat", "-S", "agentic.executors.beat:LedgerScheduler")
+    scheduler = ("-S", "agentic.executors.beat:LedgerScheduler")
+    place.start_command("-A", "agentic.executors", "beat", *scheduler, module="celery")
 
     place.eventually(lambda: len(place.starts()) >= 6)
 
@@ -399,16 +401,19 @@ def test_a_database_that_is_not_migrated_fails_the_task_with_the_next_step(place
 def test_celery_refuses_to_start_without_a_broker(place: Place, command: str) -> None:
     place.env["AGENTIC_BROKER_URL"] = ""
 
-    process = place.start("celery", "-A", "agentic.executors", command)
+    process = place.start_command("-A", "agentic.executors", command, module="celery")
 
     assert process.wait() == 3
     assert "AGENTIC_BROKER_URL" in place.log_of(process)
 
 
 def test_a_worker_started_by_the_celery_command_works_the_same(place: Place) -> None:
-    place.start("celery", "-A", "agentic.executors", "worker", "--pool", "solo", "--hostname", "plain@test")
+    options = ("--pool", "solo", "--hostname", "plain@test")
+    worker = place.start("celery", "-A", "agentic.executors", "worker", *options)
 
     found = place.ended(place.submit(place.agent(say="plain")).id)
 
     assert (found.status, str(found.worker).split("/")[0]) == (ExecutionStatus.SUCCEEDED, "plain@test")
-    assert os.getpid() != int(str(found.worker).split("/")[1])
+    assert worker.pid == int(str(found.worker).split("/")[1])
+    (reconciler,) = psutil.Process(worker.pid).children()
+    assert reconciler.cmdline()[1:4] == ["-m", "agentic.core.cli", "reconcile"]

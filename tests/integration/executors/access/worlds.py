@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import JSON, Column, Enum, Table, func, insert, select
+from sqlalchemy import JSON, Column, Enum, Select, Table, bindparam, func, insert, select
 from sqlalchemy.orm import Session
 from sqlalchemy.types import Boolean, Float, Integer, LargeBinary, String
 from tests.integration.executors.durable.steered import Floor
@@ -259,8 +260,16 @@ def _value(column: Column[Any], word: str) -> object:  # noqa: PLR0911  # one fo
 
 
 def _rows(session: Session, table: Table, project_id: str) -> list[dict[str, object]]:
+    query = _query(table)
+    if query is None:
+        return []
+    return [dict(row) for row in session.execute(query, {"project_id": project_id}).mappings()]
+
+
+@cache
+def _query(table: Table) -> Select[Any] | None:
+    """Return what selects the rows of a project, made once: to make it takes longer than to run it."""
     mine = table.c.id if table.name == "projects" else table.c.get("project_id")
     if mine is None:
-        return []
-    query = select(table).where(mine == project_id).order_by(*table.primary_key)
-    return [dict(row) for row in session.execute(query).mappings()]
+        return None
+    return select(table).where(mine == bindparam("project_id")).order_by(*table.primary_key)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.commands import start_program
 
 from agentic.core.bus import AnswerRefusedError, NobodyListensError, OpenQuestion, open_questions
 from agentic.core.bus.nats.bus import NatsBus
@@ -103,9 +102,8 @@ async def test_a_responder_that_starts_later_and_one_on_the_command_line_answer_
         await asyncio.to_thread(begin, office, run_id)
     start()
     await asyncio.to_thread(office.run, "requests", "answer", "two", "talk.0.0/ask.0.0.1", '"ada"')
-    command = [sys.executable, "-c", dedent(RESPONDER), "bob"]
-    responder = await asyncio.to_thread(subprocess.run, command, cwd=tmp_path, timeout=30, check=True)
-    assert responder.returncode == 0
+    responder = start_program(RESPONDER, ["bob"], os.environ, tmp_path)
+    assert await asyncio.to_thread(responder.wait, 30) == 0
     await eventually(lambda: office.json("requests", "list") == [])
 
 

@@ -6,13 +6,12 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.commands import start_command
 from tests.integration.executors.conftest import Place
 from tests.integration.executors.durable.halting import GATE
 from typer.testing import CliRunner
@@ -105,10 +104,10 @@ def test_of_a_killed_process_it_is_told_what_was_in_hand_and_then_how_another_on
     gate = tmp_path / "gate"
     monkeypatch.setenv(GATE, str(gate))
     env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "AGENTIC_LEASE_S": "1"}
-    module = ("-m", "tests.integration.executors.durable.halting")
-    with subprocess.Popen([sys.executable, *module, "one"], env=env) as process:
-        Place.eventually(Path(f"{gate}.reached").exists)
-        process.send_signal(signal.SIGKILL)
+    process = start_command(["one"], env, CHECKOUT, module="tests.integration.executors.durable.halting")
+    Place.eventually(Path(f"{gate}.reached").exists)
+    process.send_signal(signal.SIGKILL)
+    process.wait(60)
 
     killed = steps("one")
 

@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from tests.commands import start_command
+from tests.commands import start_program
 
 pytestmark = pytest.mark.integration
 
@@ -64,10 +64,9 @@ class Shop:
     def forked(self, program: str) -> subprocess.CompletedProcess[str]:
         """Run a Python program in a process that is forked: it ends in the same way."""
         text = 'import warnings\nwarnings.simplefilter("default")\n' + textwrap.dedent(program)
-        (self.folder / "a_program.py").write_text(text)
-        process = start_command([], self.env, self.folder, module="a_program")
+        process = start_program(text, [], self.env, self.folder)
         out, err = process.communicate(timeout=60)
-        return subprocess.CompletedProcess("a_program", process.returncode, out, err)
+        return subprocess.CompletedProcess("python", process.returncode, out, err)
 
 
 def blocks(language: str) -> list[str]:
