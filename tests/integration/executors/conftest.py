@@ -179,7 +179,7 @@ class Place:
         while not is_so():
             if time.monotonic() > deadline:
                 raise TimeoutError(f"not so after {DEADLINE_S:g} s")
-            time.sleep(0.02)
+            time.sleep(0.05)
 
     @staticmethod
     def kill(process: subprocess.Popen[bytes]) -> None:

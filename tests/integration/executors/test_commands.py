@@ -293,33 +293,31 @@ class TestRun:
         assert outcome["counts"]["inserted"] == outcome["tables"]["web_pages"]["total"] == 3
         assert outcome["superstep_count"] > 3
 
-    def test_the_same_pipeline_run_again_changes_no_row(self, bare_shell: Shell, shop: str) -> None:
-        bare_shell("run", shop)
+    def test_the_same_pipeline_run_again_changes_no_row(self, shell: Shell, shop: str) -> None:
+        shell("run", shop)
 
-        counts = bare_shell.json("run", shop)["counts"]
+        counts = shell.json("run", shop)["counts"]
 
         assert counts == {"inserted": 0, "updated": 0, "unchanged": 3, "rejected": 0, "failed": 0}
-        assert len(bare_shell.json("agents", "list")) == 1
+        assert len(shell.json("agents", "list")) == 1
 
-    def test_a_pipeline_that_is_kept_runs_in_the_version_that_is_named(
-        self, bare_shell: Shell, shop: str
-    ) -> None:
-        bare_shell("pipelines", "add", shop)
+    def test_a_pipeline_that_is_kept_runs_in_the_version_that_is_named(self, shell: Shell, shop: str) -> None:
+        shell("pipelines", "add", shop)
         Path(shop).write_text(Path(shop).read_text().replace("default: 3", "default: 2"))
-        bare_shell("pipelines", "add", shop)
+        shell("pipelines", "add", shop)
         Path(shop).unlink()
 
-        runs = [bare_shell.json("run", target) for target in ("shop@1", "shop@2", "shop@")]
+        runs = [shell.json("run", target) for target in ("shop@1", "shop@2", "shop@")]
 
         assert {run["agent"] for run in runs} == {"shop"}
         assert [run["tables"]["web_pages"]["total"] for run in runs] == [3, 2, 2]
 
-    def test_it_prints_rows_counts_and_where_they_are(self, bare_shell: Shell, shop: str) -> None:
-        output = bare_shell("run", shop)
+    def test_it_prints_rows_counts_and_where_they_are(self, shell: Shell, shop: str) -> None:
+        output = shell("run", shop)
 
         assert "web_pages (3)" in output
         assert "3 inserted" in output
-        assert f"{bare_shell.home}/agentic.db" in output
+        assert f"{shell.home}/agentic.db" in output
 
     def test_inputs_are_checked_and_stay_with_the_agent(self, bare_shell: Shell, shop: str) -> None:
         refused = bare_shell.fails("run", shop, "--input", "limit=many")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,10 @@ def site() -> Iterator[FakeServer]:
 
 
 @pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: FakeServer) -> None:
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: FakeServer, first_file: Path) -> None:
     monkeypatch.setenv("AGENTIC_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    shutil.copy(first_file, tmp_path / "home" / "agentic.db")
     monkeypatch.chdir(tmp_path)
     for name, text in {"shop.yaml": CRAWL, "loop.yaml": LOOP}.items():
         Path(name).write_text(text.format(url=site.shop_url), encoding="utf-8")

@@ -17,6 +17,7 @@ import pytest
 import redis
 from celery import Celery
 from sqlalchemy import make_url
+from tests.commands import run_command
 from tests.integration.executors.conftest import Place, make_place
 
 from agentic.core.hooks import Finding, Severity
@@ -286,15 +287,8 @@ def test_the_command_tells_of_everything_at_once(
 
 def test_the_doctor_does_not_run_a_celeryconfig_that_it_finds(tmp_path: Path) -> None:
     (tmp_path / "celeryconfig.py").write_text("open('was-run', 'w').close()\n")
-    process = subprocess.run(
-        [sys.executable, "-m", "agentic.core.cli", "doctor", "--json"],
-        cwd=tmp_path,
-        env={**os.environ, "AGENTIC_HOME": str(tmp_path / "home")},
-        stdout=subprocess.PIPE,
-        check=False,
-        timeout=60,
-    )
-    said = json.loads(process.stdout)
+    env = {**os.environ, "AGENTIC_HOME": str(tmp_path / "home")}
+    said = json.loads(run_command(["doctor", "--json"], env, tmp_path).stdout)
     assert not (tmp_path / "was-run").exists()
     assert [text for text in said["warnings"] if f"{tmp_path / 'celeryconfig.py'} is not checked" in text]
 

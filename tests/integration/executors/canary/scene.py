@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import psutil
+from sqlalchemy import select
 from tests.commands import run_command
 from tests.integration.executors.canary import agents, graph_plugin, plugin
 from tests.integration.executors.canary.agents import Canaries
@@ -73,7 +75,7 @@ class Scene:
             "PYTHONPATH": os.pathsep.join([str(self.path / "plugins"), str(CHECKOUT)]),
         }
 
-    @property
+    @cached_property
     def database(self) -> Database:
         """The database."""
         return Database(f"sqlite:///{self.home / 'agentic.db'}")
@@ -93,6 +95,12 @@ class Scene:
         """Return an execution."""
         with self.database.reading() as session:
             return session.get_one(ExecutionModel, execution_id)
+
+    def is_over(self, executions: Sequence[str]) -> bool:
+        """Whether all these executions have ended."""
+        going = select(ExecutionModel.id).where(ExecutionModel.status.not_in(ENDS))
+        with self.database.reading() as session:
+            return not set(session.scalars(going)) & set(executions)
 
     def eventually(self, holds: Callable[[], object]) -> None:
         """Ask until the answer is yes."""
@@ -146,6 +154,7 @@ def _started(scene: Scene) -> Iterator[None]:
     finally:
         process.terminate()
         process.wait(40)
+        scene.database.dispose()
 
 
 def _fill(scene: Scene, site: EchoSite) -> None:
@@ -181,7 +190,7 @@ def _run_all(scene: Scene) -> None:
     """Wait for all to end; kill the process that has the one which does not."""
     rest = [one for name, one in scene.executions.items() if name != "careless-kill"]
     try:
-        scene.eventually(lambda: all(scene.execution(one).status in ENDS for one in rest))
+        scene.eventually(lambda: scene.is_over(rest))
     except AssertionError:
         raise AssertionError(facts(scene)) from None
     pid = scene.path / "killed.pid"
