@@ -1,4 +1,4 @@
-"""A plugin of one's own is not made under any name; ``test_guides.py`` makes, tests and runs one."""
+"""A plugin of one's own is not made under any name; ``test_wheels.py`` makes, tests and runs one."""
 
 from __future__ import annotations
 
