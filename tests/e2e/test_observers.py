@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.commands import run_command
 
 from agentic.executors.testing import Home
-from agentic.fakes.server import FakeServer
+
+if TYPE_CHECKING:
+    from agentic.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -59,6 +62,7 @@ def install(folder: Path, name: str, source: str) -> Path:
 
 
 def agentic(home: Home, *arguments: str) -> str:
+    """Run a command in a home, sooner than it does itself."""
     done = run_command(arguments, home.env, home.path)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -72,24 +76,28 @@ def wait_for(log: Path, line: str, for_s: float = 30) -> list[str]:
     return found
 
 
-def test_observers_in_a_worker_see_a_run_and_a_broken_one_does_not_matter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plugins, place = tmp_path / "plugins", tmp_path / "place"
-    place.mkdir()
-    watcher = install(plugins, "good", GOOD)
-    install(plugins, "bad", BAD)
+@pytest.fixture
+def watcher(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install a good observer and a bad one; return the module of the good one."""
+    plugins = tmp_path_factory.mktemp("plugins")
     monkeypatch.setenv("PYTHONPATH", str(plugins))
-    with FakeServer() as fakes, Home(place) as home:
-        config = {"base_url": fakes.hackernews_url, "limit": "5", "allow_private_hosts": '["127.0.0.1"]'}
-        pairs = [word for pair in config.items() for word in ("--config", "=".join(pair))]
-        agentic(home, "agents", "add", "news", "--platform", "hackernews", *pairs)
-        agentic(home, "run", "news", "--dispatcher", "celery")
-        told = wait_for(watcher.with_suffix(".log"), "finished news succeeded 5")
-        (execution,) = json.loads(agentic(home, "executions", "list", "--json"))
+    install(plugins, "bad", BAD)
+    return install(plugins, "good", GOOD)
+
+
+def test_observers_in_a_worker_of_a_home_see_a_run_and_a_broken_one_does_not_matter(
+    watcher: Path, agentic_home: Home, agentic_fakes: FakeServer
+) -> None:
+    config = {"base_url": agentic_fakes.hackernews_url, "limit": "5", "allow_private_hosts": '["127.0.0.1"]'}
+    pairs = [word for pair in config.items() for word in ("--config", "=".join(pair))]
+    agentic_home.agentic("agents", "add", "news", "--platform", "hackernews", *pairs)
+    queued = json.loads(agentic(agentic_home, "run", "news", "--dispatcher", "celery", "--json"))
+    agentic(agentic_home, "executions", "watch", queued["execution_id"])
+    told = wait_for(watcher.with_suffix(".log"), "finished news succeeded 5")
+    (execution,) = json.loads(agentic(agentic_home, "executions", "list", "--json"))
     assert told[0] == "run.started"
     assert "started news" in told
     assert told[-2] == "run.completed"
     assert execution["status"] == "succeeded"
-    logs = [path.read_text() for path in (place / "home" / "logs").iterdir() if path.is_file()]
+    logs = [path.read_text() for path in (agentic_home.path / "home" / "logs").iterdir() if path.is_file()]
     assert any("this observer is broken" in log for log in logs)

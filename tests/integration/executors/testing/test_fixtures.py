@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import create_engine, select, text
 from sqlalchemy.exc import OperationalError
-from tests.commands import run_command
 
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.errors import AgenticError
 from agentic.core.graph import EventKind, RunStatus, WorkflowBuilder, executor
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
+from agentic.executors.testing import Home
 from agentic.executors.testing.databases import VARIABLE, postgres_databases
 from agentic.executors.testing.postgres_databases import GivenServer
 from agentic.mappers import Database, ExecutionStatus, add_project, find_project
@@ -27,7 +27,7 @@ from agentic.plugins.hackernews.models import HackerNewsItemModel
 if TYPE_CHECKING:
     from tests.postgres import PostgresServer
 
-    from agentic.executors.testing import Home, RunAgent, RunWorkflow, Secrets, Site
+    from agentic.executors.testing import RunAgent, RunWorkflow, Secrets, Site
     from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
@@ -60,25 +60,11 @@ def test_what_settings_refuse_fails_the_run(run_agent: RunAgent) -> None:
     assert "limit" in str(ran.outcome.error)
 
 
-def told(home: Home, *arguments: str) -> str:
-    """Run a command in a home, sooner than it does itself."""
-    done = run_command(arguments, home.env, home.path)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_a_worker_runs_an_agent_of_a_home(agentic_home: Home, agentic_fakes: FakeServer) -> None:
-    config = [f"{name}={json.dumps(value)}" for name, value in hackernews(agentic_fakes).items()]
-    words = [word for pair in config for word in ("--config", pair)]
-    agentic_home.agentic("agents", "add", "hn", "--platform", "hackernews", *words)
-
-    queued = json.loads(told(agentic_home, "run", "hn", "--dispatcher", "celery", "--json"))
-    told(agentic_home, "executions", "watch", queued["execution_id"])
-    (execution,) = json.loads(told(agentic_home, "executions", "list", "--json"))
-
-    assert execution["status"] == "succeeded"
-    with pytest.raises(subprocess.CalledProcessError):
-        agentic_home.agentic("agents", "show", "nobody")
+def test_a_command_that_fails_in_a_home_is_an_error(tmp_path: Path) -> None:
+    """A worker of a home runs an agent in ``tests/e2e/test_observers.py``."""
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        Home(tmp_path).agentic("agents", "show", "nobody")
+    assert "agentic db upgrade" in failed.value.stderr
 
 
 async def test_a_secret_is_stored_encrypted_and_comes_before_one_of_the_environment(
