@@ -93,23 +93,23 @@ class EndingsContract:
         assert ran.outcome.status is wanted
         assert self._left(ran) == (0, 0)
 
-    @pytest.mark.parametrize("moment", ["before", "after"])
-    def test_a_run_that_is_killed_while_it_saves_goes_on_and_doubles_nothing(
-        self, config: Config, run_agent: RunAgent, agentic_database: Database, moment: str
+    def test_runs_that_are_killed_while_they_save_go_on_and_double_nothing(
+        self, config: Config, run_agent: RunAgent, agentic_database: Database
     ) -> None:
-        """It is killed before it saves, or after that but before the commit."""
-        queued = run_agent.queue(self.platform, config)
+        """One is killed before it saves, another one after that but before the commit."""
+        queued = [run_agent.queue(self.platform, config) for _ in cut_off.MOMENTS]
         command = [sys.executable, "-m", cut_off.__name__, agentic_database.url]
-        words = [*command, queued.execution_id, queued.agent_id, moment]
-        gone = subprocess.run(words, capture_output=True, text=True, check=False)
-        assert gone.returncode == cut_off.CODE, gone.stderr
-        assert self._left(run_agent.look(queued)) == (0, 0)
-        time.sleep(cut_off.LEASE_S)  # it keeps its claims until then
+        words = [word for one in queued for word in (one.execution_id, one.agent_id)]
+        gone = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+        assert gone.returncode == 0, gone.stderr
+        assert self._left(run_agent.look(queued[0])) == (0, 0)
+        time.sleep(cut_off.LEASE_S)  # they keep their claims until then
 
-        ran = run_agent.run(queued)
+        for result_count, one in enumerate(queued, start=1):
+            ran = run_agent.run(one)
 
-        assert (ran.outcome.status, ran.outcome.error) == (ExecutionStatus.SUCCEEDED, None)
-        assert self._left(ran) == (self.row_count, 1)
+            assert (ran.outcome.status, ran.outcome.error) == (ExecutionStatus.SUCCEEDED, None)
+            assert self._left(ran) == (self.row_count, result_count)
 
     def _ended(self, end: str, run_agent: RunAgent, watch: Watch, queued: Queued) -> Ran:
         """Run an execution to that kind of end."""
