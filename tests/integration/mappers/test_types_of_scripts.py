@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,8 +10,10 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
+from tests.commands import start_command, start_program
 
 from agentic.core.hooks import PluginRegistry
 from agentic.migrations import upgrade
@@ -81,12 +84,13 @@ FLOW = """
         )
 """
 
-WAYS = {
-    "imported": ("-c", "import sys; from shop import orders; getattr(orders, sys.argv[1])(*sys.argv[2:])"),
-    "module": ("-m", "shop.orders"),
-    "script": ("shop/orders.py",),
-}
+IMPORTING = """
+    import sys
 
+    from shop import orders
+
+    getattr(orders, sys.argv[1])(*sys.argv[2:])
+"""
 
 BEGUN = {
     "imported": [("module", "begin"), ("module", "begin in child"), ("script", "begin")],
@@ -109,10 +113,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def python(folder: Path, way: str, what: str, *databases: Path) -> str:
-    command = [sys.executable, *WAYS[way], what, *(f"sqlite:///{path}" for path in databases)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stderr == ""
-    return done.stdout
+    """Start a process that works with databases; return what it writes."""
+    arguments = [what, *(f"sqlite:///{path}" for path in databases)]
+    started: subprocess.Popen[Any]
+    if way == "imported":
+        started = start_program(IMPORTING, arguments, os.environ, folder)
+    elif way == "module":
+        started = start_command(arguments, os.environ, folder, module="shop.orders")
+    else:
+        command = [sys.executable, "shop/orders.py", *arguments]
+        pipe = subprocess.PIPE
+        started = subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True)
+    out, err = started.communicate(timeout=60)
+    assert (started.returncode, err) == (0, "")
+    return str(out)
 
 
 @pytest.fixture(scope="module")
