@@ -12,6 +12,7 @@ from rich.console import Console
 
 from agentic.core import RunStatus
 from agentic.core.ledger import UnknownRunError
+from agentic.executors.commands.executions import command
 from agentic.executors.commands.runs import watching
 from agentic.mappers import add_agent, create_execution, find_project
 
@@ -149,3 +150,24 @@ def test_an_execution_that_waits_for_a_worker_is_watched_and_cancelled(office: O
     (row,) = office.json("executions", "list")
     assert row["state"] == "cancelled"
     assert office.run("executions", "watch", execution.id).exit_code == 1
+
+
+def test_an_execution_is_watched_before_a_worker_begins_it(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with office.database.writing() as session:
+        agent = add_agent(session, find_project(session, "default"), "news", "hackernews")
+        execution = create_execution(session, agent)
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            office("executions", "cancel", execution.id, "--reason", "not today")
+
+    monkeypatch.setattr(f"{command.__name__}.time.sleep", pause)
+    watched = office.run("executions", "watch", execution.id, "--every", "0.1")
+
+    assert pauses == [0.1, 0.1]
+    assert watched.exit_code == 1
+    assert "is cancelled" in watched.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,7 +20,7 @@ from agentic.executors.commands.executions.choice import (
 )
 from agentic.executors.commands.executions.failed_pages import failures
 from agentic.executors.commands.run.outcome import PARTIAL_EXIT_CODE
-from agentic.executors.commands.runs.steering import opened_desk
+from agentic.executors.commands.runs.steering import Desk, opened_desk
 from agentic.executors.commands.runs.views import minute
 from agentic.executors.commands.runs.watching import Every, Once, watch_run
 from agentic.executors.commands.shared.finding import ExecutionId, find_with_agent
@@ -105,9 +106,22 @@ def watch(
     """Show the progress of an execution until it ends; exit code 4 if partial, 1 if failed."""
     with opened_desk(project) as desk:
         execution, _ = find_with_agent(desk, execution_id)
+        while not once and _has_not_begun(desk, execution.id):
+            time.sleep(every)
         watch_run(desk, RunId(execution.id), once=once, every_s=every, as_json=as_json)
         if not once:
             _end_by_outcome(find_with_agent(desk, execution.id)[0])
+
+
+def _has_not_begun(desk: Desk, execution_id: str) -> bool:
+    """Whether an execution still waits for a worker: until then the ledger has no run of it."""
+    from agentic.mappers.runs.reading import LedgerReader
+
+    run_id = RunId(execution_id)
+    with desk.database.reading() as session:
+        if LedgerReader(session, desk.project_id).named([run_id]):
+            return False
+    return find_with_agent(desk, execution_id)[0].finished_at is None
 
 
 def _end_by_outcome(execution: ExecutionModel) -> None:
