@@ -416,4 +416,4 @@ def test_a_worker_started_by_the_celery_command_works_the_same(place: Place) -> 
     assert (found.status, str(found.worker).split("/")[0]) == (ExecutionStatus.SUCCEEDED, "plain@test")
     assert worker.pid == int(str(found.worker).split("/")[1])
     (reconciler,) = psutil.Process(worker.pid).children()
-    assert reconciler.cmdline()[1:4] == ["-m", "agentic.core.cli", "reconcile"]
+    place.eventually(lambda: reconciler.cmdline()[1:4] == ["-m", "agentic.core.cli", "reconcile"])
