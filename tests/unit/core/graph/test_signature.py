@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.util
 import operator
 import os
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import count
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 from zipfile import ZipFile
 
@@ -115,6 +118,31 @@ class TestFunctions:
         monkeypatch.setitem(sys.modules, "an_other_module", Other("an_other_module"))
         print_of("def f(x):\n    return x + 1\n")
         assert asked == []
+
+    def test_threads_that_read_source_at_once_do_not_disturb_each_other(self, tmp_path: Path) -> None:
+        functions: list[FunctionType] = []
+        for number in range(12):
+            file = tmp_path / f"part{number}.py"
+            lines = (f"    x = [x, {{{number}: (x, {line})}}]\n" for line in range(200))
+            file.write_text(f"def f(x):\n{''.join(lines)}    return x\n")
+            space: dict[str, Any] = {"__name__": f"part{number}"}
+            exec(compile(file.read_text(), str(file), "exec"), space)
+            functions.append(space["f"])
+        before = gc.get_threshold()
+
+        def give_way(*_: object) -> None:
+            time.sleep(0)
+
+        gc.callbacks.append(give_way)
+        gc.set_threshold(50)
+        try:
+            with ThreadPoolExecutor(4) as threads:
+                trees = list(threads.map(source_tree, functions))
+        finally:
+            gc.set_threshold(*before)
+            gc.callbacks.remove(give_way)
+        assert None not in trees
+        assert len(set(trees)) == len(functions)
 
     def test_a_file_that_is_gone_is_not_looked_for_elsewhere(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,9 @@ import ast
 import json
 import linecache
 import sys
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -21,6 +23,8 @@ _Place = tuple[int, int]  # line, and column in bytes
 
 _WITH_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SILENT = frozenset({"ctx", "type_comment", "kind"})
+_PARSING = threading.Lock()
+_PARSE_TRIES = 5
 
 
 def source_tree(function: FunctionType) -> str | None:
@@ -59,10 +63,23 @@ def _lines_of(filename: str, module_name: str) -> Sequence[str]:
     return linecache.getlines(filename, vars(module) if is_its_file else None)
 
 
+def _parsed(source: str) -> ast.Module:
+    """Return the tree of a module.
+
+    In CPython 3.11 two threads that parse at once disturb each other: one gets a SystemError. The lock keeps
+    ours apart; a library may still parse meanwhile.
+    """
+    with _PARSING:
+        for _ in range(_PARSE_TRIES - 1):
+            with suppress(SystemError):
+                return ast.parse(source)
+        return ast.parse(source)
+
+
 @lru_cache(maxsize=32)
 def _functions_by_line(source: str) -> Mapping[int, Sequence[_Function]]:
     found: dict[int, list[_Function]] = {}
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(_parsed(source)):
         if isinstance(node, _Function):
             decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
             found.setdefault([*decorators, node][0].lineno, []).append(node)
