@@ -13,7 +13,6 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import psutil
-from tests.faults.executors.scene import LEASE_S
 
 if TYPE_CHECKING:
     from tests.faults.executors.scene import Scene
@@ -29,7 +28,7 @@ def pause_one_at_work(scene: Scene, dice: random.Random) -> None:
     """Suspend one of the processes that have a claim, if there is one, for longer than its lease."""
     for pid in _one_at_work(scene, dice):
         suspend(scene, pid)
-        threading.Timer(LEASE_S + 1, scene.signal, (pid, signal.SIGCONT)).start()
+        threading.Timer(scene.lease_s + 1, scene.signal, (pid, signal.SIGCONT)).start()
 
 
 def kill_group(scene: Scene, worker: subprocess.Popen[bytes]) -> None:

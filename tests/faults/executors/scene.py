@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tests.faults.executors import flows
 from tests.faults.executors.history import Expected, Figures, History, log_of
 from tests.integration.executors.conftest import DEADLINE_S, make_place
+from tests.pace import slowed
 
 from agentic.core import RunStatus
 from agentic.core.hooks import get_registry
@@ -37,12 +38,6 @@ LEASE_S = 4.0
 SWEEP_S = 0.5
 LOST_AFTER_S = 5.0
 """A message is taken for lost after this time here, unless a test says otherwise."""
-
-SETTINGS = {
-    "AGENTIC_LEASE_S": f"{LEASE_S:g}",
-    "AGENTIC_SWEEP_S": f"{SWEEP_S:g}",
-    "AGENTIC_WORKFLOW_MODULES": '["tests"]',
-}
 
 Row = tuple[Any, ...]
 
@@ -69,7 +64,12 @@ class Scene:
     def __init__(self, folder: Path, database: Path | str, broker_url: str) -> None:
         file = database if isinstance(database, Path) else None
         self.place = make_place(folder, file or Path(os.devnull), broker_url)
-        self.place.env |= SETTINGS
+        self.lease_s = slowed(LEASE_S)
+        self.place.env |= {
+            "AGENTIC_LEASE_S": f"{self.lease_s:g}",
+            "AGENTIC_SWEEP_S": f"{SWEEP_S:g}",
+            "AGENTIC_WORKFLOW_MODULES": '["tests"]',
+        }
         if not isinstance(database, Path):
             self.place.database = Database(database)
             self.place.env["AGENTIC_DATABASE_URL"] = database
@@ -92,7 +92,7 @@ class Scene:
             broker_url=self.place.broker_url,
             dispatcher="celery",
             workflow_modules=("tests",),
-            lease_s=LEASE_S,
+            lease_s=self.lease_s,
         )
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 from tests.faults.disks import filled, small_disk
-from tests.faults.executors.scene import LEASE_S, Scene, migrate
+from tests.faults.executors.scene import Scene, migrate
 
 if TYPE_CHECKING:
     from tests.faults.executors.broker import Broker
@@ -105,7 +105,7 @@ def test_runs_go_on_when_sqlite_was_locked_for_longer_than_leases_last(scene: Sc
     scene.until_under_way()
     with sqlite3.connect(scene.place.path / "home" / "agentic.db", isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
-        time.sleep(LEASE_S + 1)
+        time.sleep(scene.lease_s + 1)
         other.execute("ROLLBACK")
     note(scene.check())
 

@@ -9,6 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 from tests.integration.executors.conftest import empty_database, place, valkey
+from tests.pace import short_leases
 
 from agentic.core.types import JSONValue
 from agentic.fakes.control import Fault
@@ -25,7 +26,6 @@ __all__ = ["empty_database", "place", "valkey"]
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration]
 
-SHORT_LEASES = {"AGENTIC_LEASE_S": "1", "AGENTIC_SWEEP_S": "0.3"}
 LOOKS = "/firecrawl/v2/crawl/"
 
 
@@ -49,7 +49,7 @@ def requests(fakes: FakeServer) -> int:
 
 def crawling(place: Place, fakes: FakeServer) -> tuple[ExecutionModel, str]:
     """Queue an execution that crawls; return it when its crawl was looked at, with the crawl's id."""
-    place.env |= SHORT_LEASES
+    place.env |= short_leases(1)
     config: dict[str, JSONValue] = {"mode": "crawl", "url": fakes.shop_url, "api_url": fakes.firecrawl_url}
     with place.database.writing() as session:
         agent = add_agent(session, find_project(session, "default"), "shop", "firecrawl", config)

@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import event, func, select, text
 from tests.commands import start_program
 from tests.integration.executors.browser.finding import require_browser
+from tests.pace import short_leases
 
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
-SHORT_LEASES = {"AGENTIC_LEASE_S": "3", "AGENTIC_SWEEP_S": "0.3"}
+SWEEP_S = 0.3
 
 SEND = """
 import sys
@@ -149,7 +150,7 @@ def run_until_it_works(place: Place, agent: AgentModel) -> tuple[ExecutionModel,
 
 @pytest.mark.requirement("PL17")
 def test_an_execution_whose_worker_was_killed_is_gone_on_with_by_the_next(place: Place) -> None:
-    place.env |= SHORT_LEASES
+    place.env |= short_leases(3, SWEEP_S)
     execution, worker = run_until_it_works(place, place.agent(gate="gate", say="at last"))
     place.kill(worker)
     (place.path / "gate").touch()
@@ -181,7 +182,7 @@ def test_the_log_of_a_worker_tells_how_each_execution_ended(place: Place) -> Non
 
 
 def test_an_execution_whose_worker_was_killed_can_be_gone_on_with_by_hand(place: Place) -> None:
-    place.env |= SHORT_LEASES
+    place.env |= short_leases(3, SWEEP_S)
     execution, worker = run_until_it_works(place, place.agent(gate="gate", say="by hand"))
     place.kill(worker)
     (place.path / "gate").touch()
@@ -194,7 +195,7 @@ def test_an_execution_whose_worker_was_killed_can_be_gone_on_with_by_hand(place:
 
 
 def test_an_execution_whose_message_was_lost_is_begun_all_the_same(place: Place) -> None:
-    place.env["AGENTIC_SWEEP_S"] = SHORT_LEASES["AGENTIC_SWEEP_S"]
+    place.env["AGENTIC_SWEEP_S"] = f"{SWEEP_S:g}"
     agent = place.agent(say="late")
     with place.database.writing() as session:
         execution = create_execution(session, agent)
@@ -280,7 +281,7 @@ def test_slices_of_a_crawl_are_worked_off_by_several_processes(place: Place) -> 
 
 @pytest.mark.requirement("PL28")
 def test_the_counts_of_a_crawl_are_those_of_all_workers_that_were_at_it(backed_place: Place) -> None:
-    backed_place.env |= SHORT_LEASES
+    backed_place.env |= short_leases(3, SWEEP_S)
     worker = backed_place.start_worker()
 
     def stored() -> int:

@@ -20,6 +20,7 @@ from tests.integration.executors.canary import agents, graph_plugin, plugin
 from tests.integration.executors.canary.agents import Canaries
 from tests.integration.executors.canary.servers import READY
 from tests.integration.executors.canary.site import EchoSite
+from tests.pace import slowed
 from tests.pages import read_page
 
 from agentic.core.hooks import get_registry
@@ -68,7 +69,7 @@ class Scene:
             "AGENTIC_HOME": str(self.home),
             "AGENTIC_SECRET_KEYS": self.key,
             "AGENTIC_LOG_LEVEL": "debug",
-            "AGENTIC_LEASE_S": "2",
+            "AGENTIC_LEASE_S": f"{slowed(2):g}",
             "AGENTIC_SWEEP_S": "0.5",
             "NO_COLOR": "1",
             "FLOWER_UNAUTHENTICATED_API": "true",

@@ -26,6 +26,7 @@ from agentic.executors.workers.services import flower_service, worker_service
 
 if TYPE_CHECKING:
     from tests.integration.executors.conftest import Place
+from tests.pace import slowed
 from tests.pages import read_page
 
 pytestmark = pytest.mark.integration
@@ -81,7 +82,7 @@ async def test_tasks_have_names_and_ids_and_only_what_needs_a_person_is_red(
     monkeypatch.chdir(place.path)
     for name, value in {**place.env, "AGENTIC_DISPATCHER": "celery"}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("AGENTIC_LEASE_S", "2")
+    monkeypatch.setenv("AGENTIC_LEASE_S", f"{slowed(2):g}")
     monkeypatch.setenv("AGENTIC_SWEEP_S", "0.5")
     home = place.path / "home"
     async with Supervisor(home, [worker_service(home, concurrency=1), flower_service(home)]) as supervisor:

@@ -14,6 +14,7 @@ import pytest
 from tests.commands import start_command
 from tests.integration.executors.conftest import Place
 from tests.integration.executors.durable.halting import GATE
+from tests.pace import slowed
 from typer.testing import CliRunner
 
 from agentic.core import RunStatus
@@ -103,7 +104,7 @@ def test_of_a_killed_process_it_is_told_what_was_in_hand_and_then_how_another_on
 ) -> None:
     gate = tmp_path / "gate"
     monkeypatch.setenv(GATE, str(gate))
-    env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "AGENTIC_LEASE_S": "1"}
+    env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "AGENTIC_LEASE_S": f"{slowed(1):g}"}
     process = start_command(["one"], env, CHECKOUT, module="tests.integration.executors.durable.halting")
     Place.eventually(Path(f"{gate}.reached").exists)
     process.send_signal(signal.SIGKILL)
