@@ -12,6 +12,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+UV_INSTALL := $(BIN)/python tests/packages.py pip install --python $(BIN)/python --constraint constraints.txt
 
 # Three processes for two cores: many tests wait for workers, leases and servers. Files that cost the most come first.
 SHARED := --numprocesses 3 --dist loadfile --no-loadscope-reorder
@@ -97,9 +98,11 @@ $(VENV)/.local: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[local,metrics,postgres,reading,browser,firecrawl,httpx2,curl,nkeys,kit,dev]' -e ./fakes
+	$(PIP_INSTALL) uv
+	$(UV_INSTALL) -e '.[local,metrics,postgres,reading,browser,firecrawl,httpx2,curl,nkeys,kit,dev]' -e ./fakes
 	@touch $@ $(VENV)/.local
 
 $(VENV)/.docs: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[docs]'
+	$(PIP_INSTALL) uv
+	$(UV_INSTALL) -e '.[docs]'
 	@touch $@

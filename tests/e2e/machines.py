@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+
+from tests.packages import COMMAND, uv_environment
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONSTRAINTS = REPOSITORY / "constraints.txt"
@@ -20,16 +19,6 @@ UNCOMPILED = {"PIP_COMPILE": "0"}
 
 CHECKED_ONCE = {"MYPY_CACHE_DIR": str(REPOSITORY / ".mypy_cache" / "wheels")}
 """What mypy learns of libraries it learns once for all environments: it knows them by their text."""
-
-UV_NAMES = {
-    "cert": "SSL_CERT_FILE",
-    "extra-index-url": "UV_INDEX",
-    "find-links": "UV_FIND_LINKS",
-    "index-url": "UV_DEFAULT_INDEX",
-    "no-index": "UV_NO_INDEX",
-    "trusted-host": "UV_INSECURE_HOST",
-}
-"""What pip's configuration says of the places that it asks, and where uv looks for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,28 +84,9 @@ def python_of(environment: Path) -> str:
 
 def uv(*arguments: str) -> None:
     """Run uv, which asks the places that pip asks, and takes a tenth of its time."""
-    command = [sys.executable, "-m", "uv", "--quiet", *arguments]
-    environment = {"UV_INDEX_STRATEGY": "unsafe-best-match", **places_of_pip(), **os.environ}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=200)
+    command = [*COMMAND, *arguments]
+    done = subprocess.run(
+        command, env=uv_environment(), capture_output=True, text=True, check=False, timeout=200
+    )
     told = f"uv failed; is a package index within reach?\n{' '.join(command)}\n{done.stderr}"
     assert done.returncode == 0, told
-
-
-@cache
-def places_of_pip() -> Mapping[str, str]:
-    """Return the places that pip is configured with, in uv's variables: it reads nothing of pip's."""
-    listed = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    found: dict[str, str] = {}
-    # Variables win over what is said of `pip install`, and that over what is said of all commands.
-    for line in sorted(listed.stdout.splitlines(), key=lambda line: line.startswith(":env:")):
-        key, _, value = line.partition("=")
-        if name := UV_NAMES.get(key.rpartition(".")[2]):
-            separator = "," if name == "UV_FIND_LINKS" else " "
-            found[name] = separator.join(ast.literal_eval(value).split())
-    return found

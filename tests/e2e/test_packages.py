@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.e2e.machines import places_of_pip
+from tests.packages import places_of_pip
 
 CONFIG = """
 [global]
