@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -37,8 +36,6 @@ MAX_BYTES = 300 << 20
 
 MAX_TOLD = 300
 """Messages for a superstep of a thousand: workers that were told of one go on with others by themselves."""
-
-SWEPT = re.compile(r"ledger\.swept .*?dispatched=([0-9]+)")
 
 QUEUED = 500
 
@@ -132,12 +129,8 @@ async def service_of(scene: Scene) -> AsyncIterator[RunService]:
 
 
 def told_count(scene: Scene) -> int:
-    """Return how many messages workers have had, but for those of a sweep.
-
-    What waits for half a minute is announced again: on a slow machine that is much of a wide superstep.
-    """
-    log = scene.place.log_of(scene.worker())
-    return log.count("] received") - sum(map(int, SWEPT.findall(log)))
+    """Return how many messages workers have had."""
+    return scene.place.log_of(scene.worker()).count("] received")
 
 
 def held_bytes(scene: Scene) -> int:
