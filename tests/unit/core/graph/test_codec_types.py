@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import socket
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -300,3 +301,24 @@ def test_a_reference_is_followed_as_soon_as_its_class_is_there(monkeypatch: pyte
     assert collect_types([Ordered]) == {Ordered}
     monkeypatch.setitem(globals(), "Article", Made)
     assert collect_types([Ordered]) == {Ordered, Made}
+
+
+def test_a_reference_in_a_notebook_leads_to_the_class_that_was_defined_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @dataclass
+    class Ordered:
+        article: Article  # type: ignore[name-defined]  # noqa: F821 - each cell defines another one
+
+    @dataclass
+    class First:
+        price: int
+
+    @dataclass
+    class Second:
+        price: float
+
+    Ordered.__module__ = "__main__"
+    for made in (First, Second):
+        monkeypatch.setattr(sys.modules["__main__"], "Article", made, raising=False)
+        assert collect_types([Ordered]) == {Ordered, made}

@@ -186,8 +186,10 @@ def _field_types(cls: type) -> Iterable[object]:
 
 def _hints(cls: type, wanted: Collection[str]) -> Iterable[object]:
     """Return the annotations of these attributes of a class and its bases."""
+    if any(base.__module__ == "__main__" for base in cls.__mro__):
+        return _resolved_hints(cls, wanted)  # in a notebook a name may get another class at any time
     try:
-        return _resolved_hints(cls, frozenset(wanted))
+        return _kept_hints(cls, frozenset(wanted))
     except _UnresolvedError as exc:
         return exc.found
 
@@ -201,14 +203,19 @@ class _UnresolvedError(Exception):
 
 
 @lru_cache(maxsize=1024)
-def _resolved_hints(cls: type, wanted: frozenset[str]) -> Sequence[object]:
+def _kept_hints(cls: type, wanted: frozenset[str]) -> Sequence[object]:
+    found = _resolved_hints(cls, wanted)
+    if any(annotation is None for annotation in found):
+        raise _UnresolvedError(found)
+    return found
+
+
+def _resolved_hints(cls: type, wanted: Collection[str]) -> Sequence[object]:
     found: dict[str, object] = {}
     for base in reversed(cls.__mro__):
         for name, annotation in inspect.get_annotations(base).items():
             if name in wanted:
                 found[name] = _resolved(annotation, base)
-    if None in found.values():
-        raise _UnresolvedError(tuple(found.values()))
     return tuple(found.values())
 
 
