@@ -171,3 +171,6 @@ def test_an_execution_is_watched_before_a_worker_begins_it(
     assert pauses == [0.1, 0.1]
     assert watched.exit_code == 1
     assert "is cancelled" in watched.stdout
+    assert watched.stderr == (
+        f"execution {execution.id} waits for a worker; `agentic doctor` says whether one runs\n"
+    )

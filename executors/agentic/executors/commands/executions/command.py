@@ -106,8 +106,11 @@ def watch(
     """Show the progress of an execution until it ends; exit code 4 if partial, 1 if failed."""
     with opened_desk(project) as desk:
         execution, _ = find_with_agent(desk, execution_id)
-        while not once and _has_not_begun(desk, execution.id):
-            time.sleep(every)
+        if not once and _has_not_begun(desk, execution.id):
+            line = f"execution {execution.id} waits for a worker; `agentic doctor` says whether one runs"
+            err_console.print(line, markup=False, highlight=False, soft_wrap=True)
+            while _has_not_begun(desk, execution.id):
+                time.sleep(every)
         watch_run(desk, RunId(execution.id), once=once, every_s=every, as_json=as_json)
         if not once:
             _end_by_outcome(find_with_agent(desk, execution.id)[0])
