@@ -16,6 +16,7 @@ from tests.commands import start_program
 pytestmark = pytest.mark.integration
 
 PAGE = Path(__file__).parents[4] / "docs/how-to/durable-runs.md"
+BLOCKED = re.compile(r"loop\.(un)?blocked")
 
 FLOWS = """
 import asyncio
@@ -73,7 +74,7 @@ class Shop:
 def unhurried(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
     """Return what a program printed, but for a loop that was blocked: by imports, on a slow machine."""
     done.stdout, done.stderr = (
-        "".join(line for line in text.splitlines(keepends=True) if "blocked  " not in line)
+        "".join(line for line in text.splitlines(keepends=True) if not BLOCKED.search(line))
         for text in (done.stdout, done.stderr)
     )
     return done

@@ -117,7 +117,7 @@ class NatsLink:
         It says so only after the handshake. A client that is quicker to write finds a closed connection
         instead, and never reads the reason.
         """
-        is_secured = self._access.ca_file is not None or self._url.startswith("tls:")
+        is_secured = self._access.ca_file is not None or "tls://" in self._url
         if not is_secured or self._access.cert_file is not None:
             return False
         if isinstance(error, ssl.SSLError):

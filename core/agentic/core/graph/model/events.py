@@ -69,7 +69,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 _NO_DATA: Mapping[str, object] = {}
 _NO_CONTENTS: dict[str, str] = {}
 
-_KEPT = (
+_FIELDS = (
     "run_id", "time", "sequence", "superstep", "path", "attempt", "shard", "duration_s", "data", "live_number"
 )  # fmt: skip
 
@@ -198,9 +198,9 @@ class WorkflowEvent:
             ValueError: ``facts`` lack a field of an event, or have a wrong one.
         """
         if not isinstance(facts, dict):
-            raise ValueError(f"not an event: {facts!r:.100}")  # noqa: TRY004 - what is read is bad, not the call
+            raise ValueError(f"not an event: a {type(facts).__name__}")  # noqa: TRY004 - what is read is bad, not the call
         try:
-            known = {name: facts[name] for name in _KEPT if name in facts}
+            known = {name: facts[name] for name in _FIELDS if name in facts}
             return cls(**{**known, "kind": EventKind(facts["kind"])})
         except (KeyError, TypeError) as exc:
             raise ValueError(f"not an event: {exc}") from exc
