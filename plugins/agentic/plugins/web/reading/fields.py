@@ -168,18 +168,22 @@ def _read(name: str, rule: FieldRule, source: Source, scope: Element | None) -> 
         return _objects(name, rule, rule.fields, source, scope)
     if (text := _simply(rule, source, scope)) is not None:
         return text if rule.type == "string" else _converted(name, text, rule, source.base)
-    values = _found(rule, source, scope)
+    return _settled(name, rule, _found(rule, source, scope), source.page, source.base)
+
+
+def _settled(name: str, rule: FieldRule, values: Iterable[JSONValue], page: Page, base: str) -> JSONValue:
+    """Return the value of a field from the values at its place."""
     if rule.regex is not None:
         values = map(partial(_matched, rule.regex), values)
     there = (value for value in values if value is not None)
     found = list(there if rule.list else islice(there, 1))
     if rule.required and not found:
-        raise _missing(name, rule, source)
+        raise _missing(name, rule, page, base)
     if rule.type == "boolean" and not rule.list:
         return found[0] if found and isinstance(found[0], bool) else bool(found)
     if rule.list:
-        return [_converted(name, value, rule, source.base) for value in found]
-    return _converted(name, found[0], rule, source.base) if found else rule.default
+        return [_converted(name, value, rule, base) for value in found]
+    return _converted(name, found[0], rule, base) if found else rule.default
 
 
 def _simply(rule: FieldRule, source: Source, scope: Element | None) -> str | None:
@@ -198,7 +202,7 @@ def _objects(
     nodes = select(scope or source.document, rule.selector)
     check_nesting(nodes, rule.selector, source.base)
     if rule.required and not nodes:
-        raise _missing(name, rule, source)
+        raise _missing(name, rule, source.page, source.base)
     if rule.list:
         return [read_fields(source, schema, node) for node in nodes]
     return read_fields(source, schema, nodes[0]) if nodes else rule.default
@@ -245,6 +249,6 @@ def _converted(name: str, value: JSONValue, rule: FieldRule, base: str) -> JSONV
     return converted
 
 
-def _missing(name: str, rule: FieldRule, source: Source) -> ActorError:
-    message = f"field {name!r}: {rule.place} matches nothing on {source.base}"
-    return ActorError(message, failure_class="selector_missing", status=source.page.status)
+def _missing(name: str, rule: FieldRule, page: Page, base: str) -> ActorError:
+    message = f"field {name!r}: {rule.place} matches nothing on {base}"
+    return ActorError(message, failure_class="selector_missing", status=page.status)
