@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from tests.commands import invoke
+from tests.integration.executors.browser.finding import require_browser
 from typer.testing import Result
 
 from agentic.core.cli.main import build_app
+from agentic.executors.testing.sites import Site
 from agentic.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
@@ -93,6 +95,60 @@ def test_fields_within_items_make_many(shop: str) -> None:
 )
 def test_what_cannot_be_tried_is_one_clear_error(shop: str, words: list[str], said: str) -> None:
     assert said in str(run_trying(shop, *words).exception)
+
+
+@pytest.fixture
+def api() -> Iterator[str]:
+    rows = [{"title": "One", "by": {"name": "a"}, "tags": ["x"]}, {"title": "Two", "tags": []}]
+    with Site() as site:
+        site.serve("/search.json", {"hits": rows, "total": 2})
+        site.serve("/list.txt", "[1, 2, 3]", headers={"Content-Type": "text/plain"})
+        yield site.url
+
+
+def test_json_is_told_by_what_it_holds(api: str) -> None:
+    found = tried(f"{api}/search.json")
+    assert (found["page"]["content_type"], found["items"]) == ("application/json", [])
+    assert found["page"]["json"] == "hits: list of 2, total"
+    assert tried(f"{api}/list.txt")["page"]["json"] == "list of 3"
+
+
+def test_values_of_json_are_printed_by_jmespath(api: str) -> None:
+    found = tried(
+        f"{api}/search.json", "--select", "hits[].title", "--select", "hits[0].by", "--select", "no"
+    )
+    assert found["items"] == [
+        {"selector": "hits[].title", "found": "One"},
+        {"selector": "hits[].title", "found": "Two"},
+        {"selector": "hits[0].by", "found": {"name": "a"}},
+    ]
+    assert "'no' matches nothing on" in run_trying(f"{api}/search.json", "--select", "no").output
+
+
+def test_items_of_json_have_fields_by_jmespath(api: str) -> None:
+    fields = ["--field", "name=title", "--field", 'tag={"json": "tags[0]", "type": "string"}']
+    assert tried(f"{api}/search.json", "--item", "hits", *fields)["items"] == [
+        {"name": "One", "tag": "x"},
+        {"name": "Two", "tag": None},
+    ]
+    assert tried(f"{api}/search.json", *fields[:2])["items"][0]["name"] is None
+
+
+@pytest.fixture
+def late() -> Iterator[str]:
+    """A page that fills itself after a while."""
+    script = "setTimeout(() => { document.body.innerHTML = '<h1>Late</h1>' }, 700)"
+    with Site() as site:
+        site.serve("/", f"<body><p>wait</p><script>{script}</script>", headers={"Content-Type": "text/html"})
+        yield f"{site.url}/"
+
+
+def test_a_browser_waits_for_what_is_selected(late: str) -> None:
+    require_browser()
+    shown = tried(late, "--mode", "browser", "--select", "h1")
+    assert shown["items"] == [{"selector": "h1", "found": "Late"}]
+    shown = tried(late, "--mode", "browser", "--wait-for", "h1", "--field", 'none={"meta": "x"}')
+    assert shown["page"]["fetched_by"] == "browser"
 
 
 def test_robots_txt_is_asked(shop: str) -> None:

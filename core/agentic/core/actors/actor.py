@@ -61,6 +61,7 @@ class Actor(ABC, Generic[InputT, OutputT]):
         failure_classes: The classes of failures it raises itself; see :meth:`all_failure_classes`.
         capabilities: Its needs: ``network``, ``browser``, ``credentials:<platform>``.
         may_wait: Whether it may return :class:`Again`.
+        reads: The kinds of pages that a crawl hands to it: ``html``, ``json``, ``other``.
         has_effect: Whether a call does something that counts without any item: sends, logs in, keeps a file.
     """
 
@@ -72,6 +73,7 @@ class Actor(ABC, Generic[InputT, OutputT]):
     failure_classes: ClassVar[frozenset[str]] = frozenset()
     capabilities: ClassVar[frozenset[str]] = frozenset()
     may_wait: ClassVar[bool] = False
+    reads: ClassVar[frozenset[str]] = frozenset({"html"})
     has_effect: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: object) -> None:

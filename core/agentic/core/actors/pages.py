@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from agentic.core.types import JSONValue
+
+_LIKE_JSON = re.compile(r"\s*[\[{]")
 
 HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 
@@ -24,6 +28,7 @@ class Page(BaseModel):
         fetched_at: When the response was complete, UTC.
         fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
         robots: What ``X-Robots-Tag`` says to crawlers; "" for nothing.
+        next_url: The next page of a list, as the header ``Link`` with ``rel=next`` says; absolute.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,6 +42,16 @@ class Page(BaseModel):
     fetched_at: datetime
     fetched_by: str = "http"
     robots: str = ""
+    next_url: str | None = None
+
+    @property
+    def kind(self) -> Literal["html", "json", "other"]:
+        """What it holds: as the server says, or what a plain text looks like."""
+        if self.is_html:
+            return "html"
+        if self.content_type.endswith(("json", "javascript")):
+            return "json"
+        return "json" if self.content_type == "text/plain" and _LIKE_JSON.match(self.text) else "other"
 
     @property
     def is_html(self) -> bool:

@@ -129,14 +129,19 @@ Param = str | int | float | bool
 
 def with_params(url: str, params: Mapping[str, Param | tuple[Param, ...]]) -> str:
     """Return ``url`` with ``params`` added to its query; booleans are written ``true`` and ``false``."""
+    parts = urlsplit(url)
+    query = "&".join(filter(None, [parts.query, form_text(params)]))
+    return urlunsplit(parts._replace(query=query))
+
+
+def form_text(params: Mapping[str, Param | tuple[Param, ...]]) -> str:
+    """Return ``params`` as a query, or as the body of a form."""
     pairs = [
         (name, str(value).lower() if isinstance(value, bool) else str(value))
         for name, values in params.items()
         for value in (values if isinstance(values, tuple) else (values,))
     ]
-    parts = urlsplit(url)
-    query = "&".join(filter(None, [parts.query, urlencode(pairs)]))
-    return urlunsplit(parts._replace(query=query))
+    return urlencode(pairs)
 
 
 def _fault(parts: SplitResult) -> str:

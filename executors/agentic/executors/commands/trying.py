@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from agentic.core.actors import ActorContext, Page
 
 Row = dict[str, JSONValue]
+Wanted = tuple[Sequence[str], str | None, Mapping[str, JSONValue]]
+"""Selectors to print the matches of; the items; the rules of their fields."""
 
 
 class Mode(StrEnum):
@@ -39,21 +41,30 @@ def try_page(  # noqa: PLR0913 - one option each
     url: Annotated[str, typer.Argument(metavar="URL", help="Page to fetch; robots.txt applies.")],
     *,
     select: Annotated[
-        list[str] | None, typer.Option(metavar="CSS", help="Print all matching texts. Repeatable.")
+        list[str] | None,
+        typer.Option(metavar="CSS", help="Print all matches; of JSON by JMESPath. Repeatable."),
     ] = None,
     field: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=CSS",
-            help="Extract a field; rules as JSON or @FILE, too. Repeatable.",
+            help="Extract a field; rules as JSON or @FILE, too; of JSON by JMESPath. Repeatable.",
         ),
     ] = None,
     item: Annotated[
-        str | None, typer.Option(metavar="CSS", help="Extract the fields of each matching element.")
+        str | None,
+        typer.Option(metavar="CSS", help="Extract the fields of each matching element, or item of JSON."),
     ] = None,
     mode: Annotated[
         Mode, typer.Option(help="Fetch over HTTP, with a browser, or automatically.")
     ] = Mode.HTTP,
+    wait_for: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CSS",
+            help="In a browser: wait for this element; for one of the selected ones unless given.",
+        ),
+    ] = None,
     allow_private_host: Annotated[
         list[str] | None, typer.Option(metavar="HOST", help="Allow this private host.")
     ] = None,
@@ -64,17 +75,19 @@ def try_page(  # noqa: PLR0913 - one option each
         raise OptionError(
             "--select prints matching texts; leave it out where --field or --item extracts items"
         )
-    rules: dict[str, JSONValue] = {css: {"selector": css, "list": True} for css in select or ()}
-    rules |= read_values(field or (), "--field")
+    rules = read_values(field or (), "--field")
     try:
-        page, rows = asyncio.run(_tried(url, mode, allow_private_host or (), (item, rules)))
+        wanted: Wanted = (select or (), item, rules)
+        awaited = [wait_for] if wait_for is not None else _css_in(*wanted)
+        page, rows = asyncio.run(_tried(url, mode, awaited, allow_private_host or (), wanted))
     except ValidationError as exc:
         faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in exc.errors())
         raise OptionError(f"this cannot be tried: {faults}") from None
     unfit = [item] if item is not None and not rows else []
     if select:
         unfit = [css for css in dict.fromkeys(select) if not rows[0][css]]
-        rows = [{"selector": css, "found": text} for css in select for text in cast(list[str], rows[0][css])]
+        found = [(css, value) for css in select for value in cast(list[JSONValue], rows[0][css])]
+        rows = [{"selector": css, "found": value} for css, value in found]
     if as_json:
         print_json({"page": page, "items": rows})
     else:
@@ -86,25 +99,46 @@ def try_page(  # noqa: PLR0913 - one option each
 
 
 async def _tried(
-    url: str, mode: Mode, private_hosts: Sequence[str], wanted: tuple[str | None, Mapping[str, JSONValue]]
+    url: str, mode: Mode, awaited: Sequence[str], private_hosts: Sequence[str], wanted: Wanted
 ) -> tuple[Row, list[Row]]:
     """Return facts about the page, and its items."""
-    from agentic.core.actors import ActorContext, PageOutput
+    from agentic.core.actors import ActorContext
     from agentic.core.browser import BrowserFetcher
     from agentic.core.http import HttpPolicy, open_fetcher
-    from agentic.core.pipeline.steps.calls import call_until_done
     from agentic.executors.agents.actor_resources import SharedBrowser
 
     async with open_fetcher(HttpPolicy(allow_private_hosts=tuple(private_hosts))) as http:
         browser = SharedBrowser(load_settings())
         ctx = ActorContext(http=http, pages=BrowserFetcher(http, browser))
         try:
-            given = {"url": url, "mode": mode.value}
-            fetched = await call_until_done(get_registry().actors["fetch"], ctx, given)
-            page = cast(PageOutput, fetched).page
+            page = await _fetched(ctx, {"url": url, "mode": mode.value}, awaited)
             return await _facts(ctx, page), await _read(ctx, page, *wanted)
         finally:
             await browser.aclose()
+
+
+def _css_in(select: Sequence[str], item: str | None, rules: Mapping[str, JSONValue]) -> list[str]:
+    """Return the CSS selectors of what is wanted; those within items are of no use to a whole page."""
+    if item is not None:
+        return [item]
+    given = [rule.get("selector") if isinstance(rule, Mapping) else rule for rule in rules.values()]
+    return [*select, *(css for css in given if isinstance(css, str))]
+
+
+async def _fetched(ctx: ActorContext, given: Mapping[str, JSONValue], awaited: Sequence[str]) -> Page:
+    """Return a page; a browser waits for one of the elements, and shows the page without them in the end."""
+    from agentic.core.actors import ActorError, PageOutput
+    from agentic.core.pipeline.steps.calls import call_until_done
+
+    fetch = get_registry().actors["fetch"]
+    if awaited and given["mode"] != Mode.HTTP.value:
+        waiting = {**given, "wait_for": ", ".join(awaited)}
+        try:
+            return cast(PageOutput, await call_until_done(fetch, ctx, waiting)).page
+        except ActorError as exc:
+            if exc.failure_class != "selector_missing":
+                raise
+    return cast(PageOutput, await call_until_done(fetch, ctx, given)).page
 
 
 async def _facts(ctx: ActorContext, page: Page) -> Row:
@@ -118,17 +152,46 @@ async def _facts(ctx: ActorContext, page: Page) -> Row:
     if page.is_html:
         found = await _call(ctx, "extract_list", {"page": page, "item_selector": "a[href]"})
         facts |= {"title": found["title"], "links": len(cast(list[str], found["list_item_urls"]))}
+    elif page.kind == "json":
+        facts["json"] = _outline(page.text)
     return facts
 
 
-async def _read(ctx: ActorContext, page: Page, item: str | None, rules: Mapping[str, JSONValue]) -> list[Row]:
+def _outline(text: str) -> str:
+    """Return what JSON holds, in a line: ``hits: list of 20, total``."""
+    from agentic.core.reading.json_text import parse_json
+
+    try:
+        data = parse_json(text)
+    except ValueError as exc:
+        return f"none: {exc}"
+    if isinstance(data, Mapping):
+        return ", ".join(
+            f"{key}: list of {len(value)}" if isinstance(value, list) else key for key, value in data.items()
+        )
+    if isinstance(data, list):
+        keys = data[0].keys() if data and isinstance(data[0], dict) else ()
+        return f"list of {len(data)}" + (f": {', '.join(keys)}" if keys else "")
+    return str(data)
+
+
+async def _read(
+    ctx: ActorContext, page: Page, select: Sequence[str], item: str | None, rules: Mapping[str, JSONValue]
+) -> list[Row]:
+    is_json = page.kind == "json"
+    if item is not None and is_json:
+        found = await _call(ctx, "json", {"page": page, "items": item, "fields": rules or None})
+        return cast(list[Row], found["items"])
     if item is not None:
         given = {"page": page, "item_selector": item, "fields": rules or None}
         found = await _call(ctx, "extract_list", given)
         links = [{"url": url} for url in cast(list[str], found["list_item_urls"])]
         return cast(list[Row], found.get("items", links))
-    if rules:
-        found = await _call(ctx, "extract_detail", {"page": page, "schema": rules})
+    place = "json" if is_json else "selector"
+    schema: dict[str, object] = {one: {place: one, "list": True} for one in select}
+    schema |= {name: {place: rule} if isinstance(rule, str) else rule for name, rule in rules.items()}
+    if schema:
+        found = await _call(ctx, "extract_detail", {"page": page, "schema": schema})
         return [cast(Row, found["item"])]
     return []
 

@@ -37,6 +37,7 @@ def agentic_actors() -> Iterable[ActorAt]:
             name="extract_detail",
             aliases=["ExtractDetail"],
         ),
+        actor_at(f"{place}.actors.json_items:JsonActor", name="json"),
         actor_at(f"{place}.actors.sitemap:SitemapActor", name="sitemap"),
         actor_at(f"{place}.actors.feed:FeedActor", name="feed"),
         actor_at(f"{place}.actors.article:ArticleActor", name="article"),

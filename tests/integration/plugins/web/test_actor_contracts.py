@@ -33,6 +33,7 @@ from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
 from agentic.plugins.web.actors.extract_list import ExtractListActor
 from agentic.plugins.web.actors.feed import FeedActor
 from agentic.plugins.web.actors.fetch import FetchActor
+from agentic.plugins.web.actors.json_items import JsonActor
 from agentic.plugins.web.actors.page_contents import PageContentsActor
 from agentic.plugins.web.actors.robots_check import RobotsCheckActor
 from agentic.plugins.web.actors.search import SearchActor
@@ -171,6 +172,12 @@ class TestExtractDetail(ActorContract):
             "schema_invalid": Failing(
                 given={"page": page(), "schema": {"title": "h1"}, "json_schema": {"required": ["price"]}}
             ),
+            "decode": Failing(
+                given={
+                    "page": page("<p>", content_type="application/json"),
+                    "schema": {"title": {"json": "a"}},
+                }
+            ),
         }
 
 
@@ -188,6 +195,30 @@ class TestExtractList(ActorContract):
             **unread(item_selector="li"),
             "selector_missing": Failing(given={"page": page(), "item_selector": "td", "required": True}),
             "schema_invalid": Failing(given={"page": page(), "item_selector": "li", "fields": prices}),
+        }
+
+
+class TestJson(ActorContract):
+    actor = JsonActor
+
+    @pytest.fixture
+    def given(self) -> Config:
+        return {
+            "page": page('{"a": [{"b": 1}]}', content_type="application/json"),
+            "items": "a",
+            "fields": {"b": "b"},
+        }
+
+    @pytest.fixture
+    def failures(self) -> Failures:
+        answer = page('{"a": [{"b": "x"}]}', content_type="application/json")
+        numbers: Config = {"b": {"json": "b", "type": "number"}}
+        return {
+            **unread(script="__STATE__"),
+            "decode": Failing(given={"page": page()}),
+            "reference": Failing(given={}),
+            "schema_invalid": Failing(given={"page": answer, "items": "a", "fields": numbers}),
+            "selector_missing": Failing(given={"page": answer, "items": "c", "required": True}),
         }
 
 

@@ -196,7 +196,7 @@ async def test_a_page_that_is_no_html_is_a_failure(act: Any, page: Any) -> None:
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
-        ({}, "give one of selector, xpath, jsonld and meta, not nothing"),
+        ({}, "give one of selector, xpath, jsonld, meta and json, not nothing"),
         ({"selector": "a", "meta": "b"}, "not selector and meta"),
         ({"xpath": "//a["}, "is not a valid XPath"),
         ({"xpath": "shout(//a)"}, "is not a valid XPath"),

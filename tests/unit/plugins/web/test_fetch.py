@@ -76,7 +76,9 @@ def test_the_word_of_the_first_sketch_asks_for_a_browser() -> None:
         ({"mode": "browser", "method": "POST"}, "a browser supports GET only"),
         ({"steps": [{"type": "click", "selector": "a"}]}, "steps are for a browser"),
         ({"body": "a"}, "a method other than GET"),
-        ({"method": "POST", "body": "a", "json": {}}, "either body or json"),
+        ({"method": "POST", "body": "a", "json": {}}, "one of body, json and form"),
+        ({"method": "GET", "form": {"q": "a"}}, "one of body, json and form"),
+        ({"mode": "browser", "form": {"q": "a"}}, "steps that fill in a form"),
         ({"wait_for": "a["}, "is not a CSS selector"),
     ],
 )
@@ -189,3 +191,14 @@ async def test_a_page_that_lacks_something_and_has_no_scripts_is_a_failure() -> 
 @pytest.mark.parametrize("remembered", [None, "junk", {"browser_until": "2020-01-01T00:00:00+00:00"}])
 def test_nothing_remembered_or_long_ago_is_no_verdict(remembered: JSONValue) -> None:
     assert not needs_browser(remembered, NOW)
+
+
+async def test_a_form_is_sent_as_browsers_send_it() -> None:
+    site = Recorded(WORDS)
+    await fetch(site, form={"q": "a b&c", "page": 2, "tags": ["x", "\u00fc"], "exact": True})
+    [request] = site.asked
+    assert (request.method, request.body) == ("POST", b"q=a+b%26c&page=2&tags=x&tags=%C3%BC&exact=true")
+    assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert FetchActor.repeatable_after({"form": {"q": "a"}}) == {"rate_limited"}
+    await fetch(site, form={}, method="PUT", headers={"Content-Type": "text/x"})
+    assert (site.asked[1].method, site.asked[1].headers["content-type"]) == ("PUT", "text/x")

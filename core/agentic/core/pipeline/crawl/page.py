@@ -173,16 +173,19 @@ class PageProcessor:
         return page.model_copy(update=kept)
 
     async def _links(self, page: Page) -> LinksOutput:
-        if not page.is_html:
+        if not self._may_read(self.step.links.actor, page):
             return LinksOutput(list_item_urls=())
         return cast(LinksOutput, await self._read(LINKS, page))
 
     async def _items(self, page: Page) -> Sequence[FoundItem]:
-        number = self.scope.detail_of(page.final_url) if page.is_html else None
-        if number is None:
+        number = self.scope.detail_of(page.final_url)
+        if number is None or not self._may_read(self.step.details[number].actor, page):
             return ()
         output = cast(ItemOutput | ItemsOutput, await self._read(detail_place(self.step, number), page))
         return found_items(output, self.step.details[number].item_key or self.item_key)
+
+    def _may_read(self, actor: str, page: Page) -> bool:
+        return page.kind in self.actors[actor].reads
 
     async def _contents(self, page: Page, links: Sequence[FrontierLink]) -> PageContents:
         read = cast(ContentsOutput, await self._read(STORE, page))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from jmespath.functions import Functions
 from jmespath.visitor import TreeInterpreter
 
+from agentic.core.pipeline.expressions.page_json import JSON, is_page, json_of
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
@@ -80,30 +81,30 @@ def check_tree(node: ExpressionNode) -> None:
         waiting.extend((child, depth + 1) for child in _children(part))
 
 
-def search(parsed: ParsedResult, names: Mapping[str, JSONValue]) -> JSONValue:
+def search(parsed: ParsedResult, value: JSONValue | Mapping[str, JSONValue]) -> JSONValue:
     """Return the value of an expression.
 
     Args:
         parsed: The expression.
-        names: The values it may use.
+        value: What it reads; a mapping holds the values by name.
 
     Raises:
         CostError: It takes too many steps, or its result is too large.
         ValueError: A function does not accept its arguments.
     """
     if not _may_grow(parsed.expression, parsed):
-        return cast(JSONValue, parsed.search(names))
+        return cast(JSONValue, parsed.search(value))
     bounded = _Bounded()
-    found = cast(JSONValue, bounded.visit(parsed.parsed, names))
+    found = cast(JSONValue, bounded.visit(parsed.parsed, value))
     size = bounded.size(found)
-    if size > MAX_RESULT_CHARS and size > bounded.size(cast(JSONValue, names)):
+    if size > MAX_RESULT_CHARS and size > bounded.size(cast(JSONValue, value)):
         raise CostError(f"its result has more than {MAX_RESULT_CHARS:,} characters; select less")
     return found
 
 
 @lru_cache(maxsize=4096)
 def _may_grow(_text: str, parsed: ParsedResult) -> bool:
-    return any(node["type"] in _GROWING for node in _nodes(parsed.parsed))
+    return any(node["type"] in _GROWING or node.get("value") == JSON for node in _nodes(parsed.parsed))
 
 
 def _nodes(node: ExpressionNode) -> Iterator[ExpressionNode]:
@@ -130,6 +131,11 @@ class _Bounded(TreeInterpreter):
     def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as of jmespath
         self._spend(1)
         return super().visit(node, *args, **kwargs)
+
+    def visit_field(self, node: Any, value: Any) -> Any:  # noqa: ANN401 - as of jmespath
+        if node["value"] == JSON and is_page(value):
+            return json_of(value)
+        return super().visit_field(node, value)
 
     def visit_flatten(self, node: Any, value: Any) -> Any:  # noqa: ANN401 - as of jmespath
         base = self.visit(node["children"][0], value)

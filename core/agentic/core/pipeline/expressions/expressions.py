@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agentic.core.actors import ActorError
+from agentic.core.pipeline.expressions.page_json import JSON, is_page, json_of
 from agentic.core.pipeline.expressions.suggestions import unknown_word
 from agentic.core.secret_names import secret_name_fault
 from agentic.core.types import JSONValue
@@ -104,6 +105,45 @@ def evaluate(expression: Expression, lookup: Lookup) -> JSONValue:
         raise ReferenceFailedError(expression.text, f"cannot be evaluated: {exc}") from None
 
 
+def checked_query(text: str) -> str:
+    """Return a JMESPath expression over data that are not results, such as the answer of an API.
+
+    Raises:
+        ValueError: It is none, calls an unknown function, or is beyond a limit.
+    """
+    from jmespath.functions import Functions
+
+    try:
+        parsed = _compiled(text).parsed
+    except RecursionError:
+        raise ValueError(f"{text[:60]!r} is nested too deeply") from None
+    except ValueError as exc:
+        reason = str(exc).splitlines()[0].removesuffix(":")
+        raise ValueError(
+            f"{text[:60]!r} is not a JMESPath expression: {reason}{_quoting_hint(text)}"
+        ) from None
+    if unknown := sorted(set(_functions(parsed)) - set(Functions.FUNCTION_TABLE)):
+        raise ValueError(
+            f"{text[:60]!r} calls {unknown_word('function', unknown[0], Functions.FUNCTION_TABLE)}"
+        )
+    return text
+
+
+def query(text: str, value: JSONValue) -> JSONValue:
+    """Return what a JMESPath expression finds in ``value``; None for nothing.
+
+    Args:
+        text: As from :func:`checked_query`.
+        value: Any data.
+
+    Raises:
+        ValueError: A function does not accept its arguments, or the expression costs too much.
+    """
+    from agentic.core.pipeline.expressions.evaluating import search
+
+    return search(_compiled(text), value)
+
+
 def descend(value: JSONValue, path: Path, whole: Path) -> JSONValue:
     """Return the value at ``path`` in ``value``; numbers index lists.
 
@@ -118,6 +158,11 @@ def descend(value: JSONValue, path: Path, whole: Path) -> JSONValue:
     for name in path:
         if isinstance(value, Mapping) and name in value:
             value = value[name]
+        elif name == JSON and is_page(value):
+            try:
+                value = json_of(value)
+            except ValueError as exc:
+                raise ReferenceFailedError(".".join(whole), f"cannot be read: {exc}") from None
         elif isinstance(value, list) and _INDEX.fullmatch(name) and int(name) < len(value):
             value = value[int(name)]
         else:

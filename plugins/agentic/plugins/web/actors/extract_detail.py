@@ -6,7 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import Actor, ActorContext, ItemOutput, Page
 from agentic.core.records import unchecked
-from agentic.plugins.web.reading.fields import Schema, read_fields, source_of
+from agentic.plugins.web.reading.fields import Schema, read_fields, read_json_fields, source_of
+from agentic.plugins.web.reading.json_data import json_of
 from agentic.plugins.web.reading.json_schema import JsonSchema, fit
 
 _GIVEN = {"item"}
@@ -33,11 +34,15 @@ class ExtractDetailActor(Actor[ExtractDetailInput, ItemOutput]):
     aliases = ("ExtractDetail",)
     Input = ExtractDetailInput
     Output = ItemOutput
-    failure_classes = frozenset({"not_html", "schema_invalid", "selector_missing", "too_large"})
+    failure_classes = frozenset({"decode", "not_html", "schema_invalid", "selector_missing", "too_large"})
 
     async def run(self, ctx: ActorContext, given: ExtractDetailInput, /) -> ItemOutput:
         """Return the item."""
-        found = read_fields(source_of(given.page), given.fields)
+        page = given.page
+        if page.kind == "json":
+            found = read_json_fields(page, given.fields, json_of(page))
+        else:
+            found = read_fields(source_of(page), given.fields)
         if given.json_schema is not None:
             found = fit(found, given.json_schema, given.page.final_url)
         if not any(value not in (None, "", []) for value in found.values()):

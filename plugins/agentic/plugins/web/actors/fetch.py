@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
@@ -21,7 +22,8 @@ from agentic.core.http import (
     canonical_url,
 )
 from agentic.core.http.sessions.url_credentials import without_user_info
-from agentic.core.http.urls import Param, with_params
+from agentic.core.http.urls import Param, form_text, with_params
+from agentic.core.reading.addresses import absolute
 from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
 from agentic.plugins.web.actors.browsing import show
@@ -29,6 +31,8 @@ from agentic.plugins.web.login.sessions import used_session
 from agentic.plugins.web.reading.html import Selector, parse
 from agentic.plugins.web.reading.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
 
+_LINK = re.compile(r"<([^<>]*)>([^<]*)")
+_RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE)
 _ALL_OF_PAGE = set(Page.model_fields)
 _GIVEN = set(PageOutput.model_fields)
 
@@ -58,6 +62,9 @@ class FetchInput(BaseModel):
     )
     body: str | None = Field(default=None, description="Raw body, in UTF-8.")
     json_body: JSONValue = Field(default=None, alias="json", description="JSON body.")
+    form: dict[str, Param | tuple[Param, ...]] | None = Field(
+        default=None, description="Fields of a form, sent as a POST."
+    )
     headers: dict[str, str] = Field(
         default_factory=dict, description="Headers of HTTP requests; a browser sends its own."
     )
@@ -72,14 +79,17 @@ class FetchInput(BaseModel):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
+        bodies = [body for body in (self.body, self.json_body, self.form) if body is not None]
         if self.way == "http" and not (self.use_playwright or self.steps):
-            is_sent = self.body is not None or self.json_body is not None
-            if is_sent and (self.method == "GET" or (self.body is not None and self.json_body is not None)):
-                raise ValueError("a request has either body or json, and a method other than GET, e.g. POST")
+            is_get = self.sent_by == "GET"
+            if len(bodies) > 1 or (bodies and is_get):
+                raise ValueError(
+                    "a request has one of body, json and form, and a method other than GET, e.g. POST"
+                )
             return self
         if self.use_playwright is False and self.mode != "http":
             raise ValueError(f"mode {self.mode!r} and use_playwright: false contradict each other")
-        if self.method != "GET" or self.body is not None or self.json_body is not None:
+        if self.method != "GET" or bodies:
             raise ValueError("a browser supports GET only; use mode: http, or steps that fill in a form")
         if self.way == "http":
             raise ValueError("steps are for a browser; set mode: browser or auto")
@@ -89,6 +99,11 @@ class FetchInput(BaseModel):
     def way(self) -> Literal["http", "browser", "auto"]:
         """How to fetch."""
         return "browser" if self.use_playwright else self.mode
+
+    @property
+    def sent_by(self) -> Method:
+        """The method of the request: a form is a POST unless another one is given."""
+        return "POST" if self.form is not None and "method" not in self.model_fields_set else self.method
 
     @property
     def address(self) -> str:
@@ -116,7 +131,8 @@ class FetchActor(Actor[FetchInput, PageOutput]):
     @classmethod
     def repeatable_after(cls, config: Mapping[str, JSONValue]) -> frozenset[str] | None:
         """Return all for what only reads; what may change something is not sent again if it may have come."""
-        is_reading = config.get("method", "GET") == "GET" and not config.get("steps")
+        method = config.get("method", "POST" if config.get("form") else "GET")
+        is_reading = method == "GET" and not config.get("steps")
         return None if is_reading else frozenset({"rate_limited"})
 
     async def run(self, ctx: ActorContext, given: FetchInput, /) -> PageOutput:
@@ -208,9 +224,15 @@ def _request(given: FetchInput, session: HttpSession | None) -> HttpRequest:
             "content-type": "application/json",
             **{name.lower(): value for name, value in headers.items()},
         }
+    elif given.form is not None:
+        body = form_text(given.form).encode()
+        headers = {
+            "content-type": "application/x-www-form-urlencoded",
+            **{name.lower(): value for name, value in headers.items()},
+        }
     return HttpRequest(
         url=given.address,
-        method=given.method,
+        method=given.sent_by,
         headers=headers,
         body=body,
         timeout_s=given.timeout_s,
@@ -231,9 +253,23 @@ def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "
         "fetched_at": now,
         "fetched_by": fetched_by,
         "robots": response.headers.get("x-robots-tag", ""),
+        "next_url": _next_url(response),
     }
     return unchecked(Page, values, _ALL_OF_PAGE)
 
 
+def _next_url(response: HttpResponse) -> str | None:
+    """Return where the header ``Link`` says that the next page is."""
+    for address, parameters in _LINK.findall(response.headers.get("link", "")):
+        relation = _RELATION.search(parameters)
+        if relation is not None and "next" in (relation[1] or relation[2]).lower().split():
+            return absolute(response.url, address)
+    return None
+
+
 def _is_text(content_type: str) -> bool:
-    return not content_type or content_type.startswith("text/") or content_type.endswith(("xml", "json"))
+    return (
+        not content_type
+        or content_type.startswith("text/")
+        or content_type.endswith(("xml", "json", "javascript"))
+    )

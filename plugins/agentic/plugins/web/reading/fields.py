@@ -25,6 +25,12 @@ from agentic.core.records import record
 from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.conversions import FieldType, convert
 from agentic.plugins.web.reading.html import Selector, base_of, document_of, select, select_one, text_of
+from agentic.plugins.web.reading.json_data import (
+    JsonPath,
+    first_found,
+    found_in,
+    scripts_of,
+)
 from agentic.plugins.web.reading.jsonld import read_jsonld, values_at
 from agentic.plugins.web.reading.limits import TextMeter, check_nesting
 from agentic.plugins.web.reading.xpath import XPath, find
@@ -56,7 +62,7 @@ OR_SELECTOR = _OrSelector()
 class FieldRule(BaseModel):
     """How to read one field. In a spec a plain string is short for its ``selector``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     selector: Selector | None = Field(default=None, description="CSS selector of the elements.")
     xpath: XPath | None = Field(default=None, description="XPath 1.0 of elements, attributes or a value.")
@@ -68,6 +74,17 @@ class FieldRule(BaseModel):
     meta: str | None = Field(
         default=None, pattern=r"^[^\s\"\]\\]+$", description="Name or property of a <meta>: og:title."
     )
+    json_path: JsonPath | None = Field(
+        default=None,
+        alias="json",
+        description="JMESPath in a JSON answer, or in the JSON that scripts of an HTML page hold.",
+    )
+    script: str | None = Field(
+        default=None,
+        min_length=1,
+        description="With json: the id of a script (__NEXT_DATA__), or the variable it sets "
+        "(window.__STATE__); every script of the type application/json otherwise.",
+    )
     attr: str | None = Field(default=None, description="Attribute to read instead of the text.")
     regex: Annotated[str, AfterValidator(_checked_regex)] | None = Field(
         default=None,
@@ -76,7 +93,7 @@ class FieldRule(BaseModel):
     type: FieldType = Field(
         default="string",
         description="boolean: whether the element exists; price: {amount, currency}; html: the markup; "
-        "json: raw JSON-LD.",
+        "json: as it is, the default with a json path.",
     )
     date_format: str | None = Field(default=None, description="Date format, as for strptime: %d/%m/%Y.")
     required: bool = Field(default=False, description="Fail with selector_missing if it is missing.")
@@ -88,20 +105,36 @@ class FieldRule(BaseModel):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        given = [name for name in ("selector", "xpath", "jsonld", "meta") if getattr(self, name) is not None]
-        if len(given) != 1 and not (self.fields and given in ([], ["selector"])):
+        places = {
+            "selector": self.selector,
+            "xpath": self.xpath,
+            "jsonld": self.jsonld,
+            "meta": self.meta,
+            "json": self.json_path,
+        }
+        given = [name for name, place in places.items() if place is not None]
+        if len(given) != 1 and not (self.fields and given in ([], ["selector"], ["json"])):
             wanted = (
-                "one of selector, xpath, jsonld and meta" if not self.fields else "a selector, or nothing"
+                "one of selector, xpath, jsonld, meta and json"
+                if not self.fields
+                else "a selector, json, or nothing"
             )
             raise ValueError(f"give {wanted}, not {' and '.join(given) or 'nothing'}")
+        if self.script is not None and self.json_path is None:
+            raise ValueError("script needs json, the path in the script's data; json: '@' is all of it")
         if self.required and self.default is not None:
             raise ValueError("a required field needs no default; remove one of the two")
         return self
 
     @property
+    def kind(self) -> FieldType:
+        """The type to convert to: data have one already, where the rule gives none."""
+        return self.type if self.json_path is None or "type" in self.model_fields_set else "json"
+
+    @property
     def place(self) -> str:
         """What it is looked for by, for messages."""
-        return repr(self.selector or self.xpath or self.jsonld or self.meta)
+        return repr(self.selector or self.xpath or self.jsonld or self.meta or self.json_path)
 
 
 Schema = Annotated[dict[str, Annotated[FieldRule, BeforeValidator(_rule), OR_SELECTOR]], Field(min_length=1)]
@@ -171,6 +204,57 @@ def _read(name: str, rule: FieldRule, source: Source, scope: Element | None) -> 
     return _settled(name, rule, _found(rule, source, scope), source.page, source.base)
 
 
+def read_json_fields(page: Page, schema: Mapping[str, FieldRule], data: JSONValue) -> Item:
+    """Return the fields of JSON data; None for those that are not there.
+
+    Args:
+        page: Where the data come from.
+        schema: Field name -> rule with a ``json`` path, or with ``fields`` only.
+        data: What the paths begin at.
+
+    Raises:
+        ActorError: See :func:`read_fields`; or a rule has no ``json`` path (``not_html``).
+    """
+    return {name: _read_json(name, rule, page, data) for name, rule in schema.items()}
+
+
+def _read_json(name: str, rule: FieldRule, page: Page, data: JSONValue) -> JSONValue:
+    url = page.final_url
+    if rule.json_path is None and rule.fields is None:
+        message = (
+            f"field {name!r}: {url} is {page.content_type or 'JSON'}, not HTML; give the field's path as "
+            "json: PATH"
+        )
+        raise ActorError(message, failure_class="not_html", status=page.status)
+    found = found_in(rule.json_path, data, url)
+    if rule.fields is not None:
+        return _json_objects(name, rule, rule.fields, found, page, url)
+    return _settled(name, rule, _values_of(found, is_list=rule.list), page, url)
+
+
+def _json_objects(
+    name: str, rule: FieldRule, schema: Mapping[str, FieldRule], found: JSONValue, page: Page, base: str
+) -> JSONValue:
+    objects = _values_of(found, is_list=rule.list)
+    if rule.required and not objects:
+        raise _missing(name, rule, page, base)
+    items: list[JSONValue] = [read_json_fields(page, schema, one) for one in objects]
+    if rule.list:
+        return items
+    return items[0] if items else rule.default
+
+
+def _values_of(found: JSONValue, *, is_list: bool) -> list[JSONValue]:
+    """Return the values a path led to: those of a list one by one if a list is wanted."""
+    if found is None:
+        return []
+    return found if is_list and isinstance(found, list) else [found]
+
+
+def _in_scripts(rule: FieldRule, source: Source) -> JSONValue:
+    return first_found(rule.json_path or "@", scripts_of(source.page, rule.script), source.base)
+
+
 def _settled(name: str, rule: FieldRule, values: Iterable[JSONValue], page: Page, base: str) -> JSONValue:
     """Return the value of a field from the values at its place."""
     if rule.regex is not None:
@@ -179,7 +263,7 @@ def _settled(name: str, rule: FieldRule, values: Iterable[JSONValue], page: Page
     found = list(there if rule.list else islice(there, 1))
     if rule.required and not found:
         raise _missing(name, rule, page, base)
-    if rule.type == "boolean" and not rule.list:
+    if rule.kind == "boolean" and not rule.list:
         return found[0] if found and isinstance(found[0], bool) else bool(found)
     if rule.list:
         return [_converted(name, value, rule, base) for value in found]
@@ -197,6 +281,8 @@ def _simply(rule: FieldRule, source: Source, scope: Element | None) -> str | Non
 def _objects(
     name: str, rule: FieldRule, schema: Mapping[str, FieldRule], source: Source, scope: Element | None
 ) -> JSONValue:
+    if rule.json_path is not None:
+        return _json_objects(name, rule, schema, _in_scripts(rule, source), source.page, source.base)
     if rule.selector is None:
         return read_fields(source, schema, scope)
     nodes = select(scope or source.document, rule.selector)
@@ -213,6 +299,8 @@ def _found(rule: FieldRule, source: Source, scope: Element | None) -> Iterable[J
     if rule.selector is not None:
         nodes = select(scope or source.document, rule.selector)
         return (_content(node, rule, source) for node in nodes)
+    if rule.json_path is not None:
+        return _values_of(_in_scripts(rule, source), is_list=rule.list)
     if rule.jsonld is not None:
         return values_at(read_jsonld(source.document), rule.jsonld)
     if rule.meta is not None:
@@ -242,7 +330,7 @@ def _matched(regex: str, value: JSONValue) -> JSONValue:
 
 
 def _converted(name: str, value: JSONValue, rule: FieldRule, base: str) -> JSONValue:
-    converted = convert(value, rule.type, base, rule.date_format)
+    converted = convert(value, rule.kind, base, rule.date_format)
     if converted is None:
         message = f"field {name!r}: {str(value)[:100]!r} on {base} is not a valid {rule.type}"
         raise ActorError(message, failure_class="schema_invalid")

@@ -90,7 +90,8 @@ def document_of(page: Page) -> Document:
         ActorError: The page is no HTML (``not_html``), or nested too deep (``too_large``).
     """
     if not page.is_html:
-        message = f"{page.final_url} is {page.content_type}, not HTML"
+        hint = "; read it with the actor json" if page.kind == "json" else ""
+        message = f"{page.final_url} is {page.content_type}, not HTML{hint}"
         raise ActorError(message, failure_class="not_html", status=page.status)
     return parse(page.text)
 
