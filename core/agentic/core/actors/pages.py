@@ -28,7 +28,7 @@ class Page(BaseModel):
         fetched_at: When the response was complete, UTC.
         fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
         robots: What ``X-Robots-Tag`` says to crawlers; "" for nothing.
-        next_url: The next page of a list, as the header ``Link`` with ``rel=next`` says; absolute.
+        next_url: URL of the next page of a list, from the header ``Link`` with ``rel=next``; absolute.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,7 +46,7 @@ class Page(BaseModel):
 
     @property
     def kind(self) -> Literal["html", "json", "other"]:
-        """What it holds: as the server says, or what a plain text looks like."""
+        """The kind of its content, by its content type; plain text may be JSON."""
         if self.is_html:
             return "html"
         if self.content_type.endswith(("json", "javascript")):

@@ -16,10 +16,10 @@ _CALLBACK = re.compile(r"\s*(?:/\*.*?\*/\s*)?[\w$.]+\s*\((.*)\)\s*;?\s*", re.DOT
 def parse_json(text: str) -> JSONValue:
     """Return the data of a text: JSON, without the guard before it; JSONP; or JSON lines, as a list.
 
-    ``NaN`` and ``Infinity``, which are no JSON and which databases refuse, become None.
+    ``NaN`` and ``Infinity`` become None: they are not JSON, and databases refuse them.
 
     Raises:
-        ValueError: It is none of these, or nested too deep.
+        ValueError: It is not one of these, or nested too deep.
     """
     text = text.removeprefix("\ufeff")
     if guard := _GUARD.match(text):

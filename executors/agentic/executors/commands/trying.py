@@ -118,7 +118,7 @@ async def _tried(
 
 
 def _css_in(select: Sequence[str], item: str | None, rules: Mapping[str, JSONValue]) -> list[str]:
-    """Return the CSS selectors of what is wanted; those within items are of no use to a whole page."""
+    """Return the CSS selectors to wait for; selectors within items do not apply to a whole page."""
     if item is not None:
         return [item]
     given = [rule.get("selector") if isinstance(rule, Mapping) else rule for rule in rules.values()]

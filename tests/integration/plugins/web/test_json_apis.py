@@ -45,7 +45,7 @@ class Api:
             return await self._graphql(await request.json())
         if kind == "product":
             return web.json_response({"product": {"id": int(rest), "price": "1,5", "name": f"p{rest}"}})
-        ways = {
+        ways: dict[str, Callable[[Mapping[str, str]], web.Response]] = {
             "number": self._number,
             "from-zero": lambda asked: self._listed(int(asked["p"]) * SIZE),
             "offset": lambda asked: self._listed(int(asked.get("skip", 0))),
@@ -253,7 +253,7 @@ async def test_json_of_a_page_that_has_none_fails_with_the_reason(
     gathered: JSONValue = {"actor": "aggregate", "config": {"items": reference}}
     outcome = await run_agent(make_agent(pipeline={"name": "api", "steps": [fetch, gathered]}, inputs={}))
     assert outcome.status is ExecutionStatus.FAILED
-    assert f"{api.url}/text is text/html, and no JSON: Expecting value" in str(outcome.error)
+    assert f"{api.url}/text is text/html, not JSON: Expecting value" in str(outcome.error)
 
 
 async def test_a_crawl_goes_through_the_pages_and_items_of_an_api(

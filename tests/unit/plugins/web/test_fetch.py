@@ -199,6 +199,6 @@ async def test_a_form_is_sent_as_browsers_send_it() -> None:
     [request] = site.asked
     assert (request.method, request.body) == ("POST", b"q=a+b%26c&page=2&tags=x&tags=%C3%BC&exact=true")
     assert request.headers["content-type"] == "application/x-www-form-urlencoded"
-    assert FetchActor.repeatable_after({"form": {"q": "a"}}) == {"rate_limited"}
+    assert FetchActor.repeatable_after({"form": {"q": "a"}}) == frozenset({"rate_limited"})
     await fetch(site, form={}, method="PUT", headers={"Content-Type": "text/x"})
     assert (site.asked[1].method, site.asked[1].headers["content-type"]) == ("PUT", "text/x")

@@ -86,7 +86,7 @@ def search(parsed: ParsedResult, value: JSONValue | Mapping[str, JSONValue]) -> 
 
     Args:
         parsed: The expression.
-        value: What it reads; a mapping holds the values by name.
+        value: Its input; a mapping holds the values by name.
 
     Raises:
         CostError: It takes too many steps, or its result is too large.

@@ -109,7 +109,7 @@ def checked_query(text: str) -> str:
     """Return a JMESPath expression over data that are not results, such as the answer of an API.
 
     Raises:
-        ValueError: It is none, calls an unknown function, or is beyond a limit.
+        ValueError: It is not valid, calls an unknown function, or is beyond a limit.
     """
     from jmespath.functions import Functions
 
@@ -130,7 +130,7 @@ def checked_query(text: str) -> str:
 
 
 def query(text: str, value: JSONValue) -> JSONValue:
-    """Return what a JMESPath expression finds in ``value``; None for nothing.
+    """Return the result of a JMESPath expression on ``value``; None for nothing.
 
     Args:
         text: As from :func:`checked_query`.

@@ -21,10 +21,10 @@ def json_of(page: Mapping[str, JSONValue]) -> JSONValue:
     """Return the body of a page as data.
 
     Raises:
-        ValueError: It is no JSON; the message names the page and its type.
+        ValueError: It is not JSON; the message names the page and its type.
     """
     try:
         return parse_json(str(page["text"]))
     except ValueError as exc:
         kind = page.get("content_type") or "without a content type"
-        raise ValueError(f"{page.get('final_url')} is {kind}, and no JSON: {exc}") from None
+        raise ValueError(f"{page.get('final_url')} is {kind}, not JSON: {exc}") from None

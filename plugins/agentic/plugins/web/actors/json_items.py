@@ -24,7 +24,7 @@ MAX_PAGES = 1_000
 
 
 def _as_json_rules(fields: object) -> object:
-    """Return rules in which a plain string is short for a ``json`` path."""
+    """Return the rules with each plain string as a ``json`` path."""
     if not isinstance(fields, Mapping):
         return fields
     rules: dict[object, object] = {}
@@ -77,8 +77,8 @@ class JsonInput(BaseModel):
     link: JsonPath | None = Field(
         default=None, description="JMESPath within an item of the URL it links to: its `url` then."
     )
-    required: bool = Field(default=False, description="Fail with selector_missing if there is no item.")
-    paging: Paging | None = Field(default=None, description="Where the next page is.")
+    required: bool = Field(default=False, description="Fail with selector_missing if no item was found.")
+    paging: Paging | None = Field(default=None, description="Place of the next page.")
     pages: PositiveInt | None = Field(
         default=None, description=f"Maximum number of pages; 1 without paging, else {MAX_PAGES:,}."
     )
@@ -109,8 +109,8 @@ class JsonOutput(LinksOutput, ItemsOutput):
 class JsonActor(Actor[JsonInput, JsonOutput]):
     """Extracts items from the JSON of an API, or of a script in a page, over one or more pages.
 
-    It ends with the first page without items, with a page that repeats the last one, or where the API says
-    that there is no next page.
+    It ends with the first page without items, with a page that repeats the last one, or where the API
+    says that it was the last.
     """
 
     name = "json"
@@ -125,7 +125,7 @@ class JsonActor(Actor[JsonInput, JsonOutput]):
 
     @classmethod
     def needs(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:
-        """Return what a step with this config needs: no network to read one page that is there."""
+        """Return the capabilities for this config: one fetched page needs no network."""
         is_there = config.get("url") is None and config.get("paging") is None
         return frozenset() if is_there else cls.capabilities
 
@@ -134,7 +134,7 @@ class JsonActor(Actor[JsonInput, JsonOutput]):
         asked = _first_request(given)
         page = given.page if given.url is None else await _fetch(ctx, given, asked)
         if page is None:
-            message = "there is no page to read; give a url, or fetch a page before"
+            message = "no page was fetched before; give a url, or fetch a page first"
             raise ActorError(message, failure_class="reference")
         read = [_read(given, page, asked)]
         if not read[0].items:
@@ -169,7 +169,7 @@ class JsonActor(Actor[JsonInput, JsonOutput]):
 
 @record
 class _Read:
-    """What a page holds."""
+    """The content of a page."""
 
     items: Sequence[Item]
     links: Sequence[str]
@@ -211,7 +211,7 @@ def _read(given: JsonInput, page: Page, asked: PageRequest) -> _Read:
 
 
 def _tell_empty(ctx: ActorContext, given: JsonInput, page: Page) -> None:
-    where = f"{given.items!r} matches nothing" if given.items is not None else "there is no item"
+    where = f"{given.items!r} matches nothing" if given.items is not None else "no item was found"
     if given.required:
         raise ActorError(f"{where} on {page.final_url}", failure_class="selector_missing", status=page.status)
     ctx.warn(f"{where} on {page.final_url}")

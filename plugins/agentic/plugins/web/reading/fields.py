@@ -210,7 +210,7 @@ def read_json_fields(page: Page, schema: Mapping[str, FieldRule], data: JSONValu
     Args:
         page: Where the data come from.
         schema: Field name -> rule with a ``json`` path, or with ``fields`` only.
-        data: What the paths begin at.
+        data: Start of the paths.
 
     Raises:
         ActorError: See :func:`read_fields`; or a rule has no ``json`` path (``not_html``).
@@ -245,7 +245,7 @@ def _json_objects(
 
 
 def _values_of(found: JSONValue, *, is_list: bool) -> list[JSONValue]:
-    """Return the values a path led to: those of a list one by one if a list is wanted."""
+    """Return the found values; the elements of a list if a list is wanted."""
     if found is None:
         return []
     return found if is_list and isinstance(found, list) else [found]

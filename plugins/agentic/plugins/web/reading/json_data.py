@@ -1,4 +1,4 @@
-"""JSON: what an API answers, and what scripts of a page hold."""
+"""JSON in answers of APIs and in scripts of pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JsonPath = Annotated[str, AfterValidator(checked_query)]
 """A JMESPath expression (https://jmespath.org), checked when the spec is read."""
 
 SCRIPTS = 'script[type="application/json" i]'
-"""Scripts that hold data: those of Next.js, Nuxt, Shopify and others."""
+"""Scripts with data, as Next.js, Nuxt and Shopify write them."""
 
 _PARSED = re.compile(r"JSON\s*\.\s*parse\s*\(\s*")
 _TEXT = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`((?:[^`\\]|\\.)*)`", re.DOTALL)
@@ -37,7 +37,7 @@ def json_of(page: Page) -> JSONValue:
     """Return the body of a page as data: JSON, with the guards that APIs put around it, or JSON lines.
 
     Raises:
-        ActorError: It is no JSON (``decode``).
+        ActorError: It is not JSON (``decode``).
     """
     latest = _Latest.pair
     if latest is None or latest[0] is not page:
@@ -54,7 +54,7 @@ def scripts_of(page: Page, name: str | None) -> Iterator[JSONValue]:
             (``window.__STATE__``); None for every script of the type ``application/json``.
 
     Raises:
-        ActorError: The page is no HTML (``not_html``), or nested too deep (``too_large``).
+        ActorError: The page is not HTML (``not_html``), or nested too deep (``too_large``).
     """
     document = document_of(page)
     if name is None:
@@ -64,7 +64,7 @@ def scripts_of(page: Page, name: str | None) -> Iterator[JSONValue]:
 
 
 def found_in(path: str | None, data: JSONValue, url: str) -> JSONValue:
-    """Return what a path leads to; the data itself without one.
+    """Return the value at a path; without a path the data itself.
 
     Raises:
         ActorError: The expression cannot be evaluated on this data (``schema_invalid``).
@@ -79,7 +79,7 @@ def found_in(path: str | None, data: JSONValue, url: str) -> JSONValue:
 
 
 def first_found(path: str, places: Iterable[JSONValue], url: str) -> JSONValue:
-    """Return what a path leads to in the first data where it leads anywhere; None if it does so nowhere."""
+    """Return the first value at a path that is not None."""
     return next((found for data in places if (found := found_in(path, data, url)) is not None), None)
 
 
@@ -87,12 +87,12 @@ def _parsed(page: Page) -> JSONValue:
     try:
         return parse_json(page.text)
     except ValueError as exc:
-        message = f"{page.final_url} ({page.content_type or 'no content type'}) is no JSON: {exc}"
+        message = f"{page.final_url} ({page.content_type or 'no content type'}) is not JSON: {exc}"
         raise ActorError(message, failure_class="decode", status=page.status) from None
 
 
 def _named(document: Document, name: str) -> Iterator[JSONValue]:
-    """Yield the data of a script with an id, then those of assignments to a variable."""
+    """Yield the data of a script with an id, then the data of assignments to a variable."""
     scripts = document.select("script:not([src])")
     for script in scripts:
         if script.attr("id") == name and (data := _tolerant(script.text)) is not _MISSING:
@@ -110,7 +110,7 @@ def _named(document: Document, name: str) -> Iterator[JSONValue]:
 
 
 def _assigned(text: str, start: int) -> JSONValue:
-    """Return what a script sets a variable to: an object, a list, or a text with JSON that it parses."""
+    """Return the value of a variable: an object, a list, or a text with JSON that the script parses."""
     if call := _PARSED.match(text, start):
         start = call.end()
     if literal := _TEXT.match(text, start):
@@ -129,7 +129,7 @@ def _assigned(text: str, start: int) -> JSONValue:
 
 
 def _tolerant(text: str) -> JSONValue:
-    """Return the data in the text of a script; ``_MISSING`` if there is none."""
+    """Return the data in the text of a script; ``_MISSING`` if it has none."""
     text = text.strip().removeprefix("<!--").removesuffix("-->").strip()
     try:
         return parse_json(text)

@@ -41,7 +41,7 @@ class Paging(BaseModel):
         default=None, description="Number of the first page (1 unless given), or its offset (0)."
     )
     more: JsonPath | None = Field(
-        default=None, description="JMESPath of what is false on the last page: pageInfo.hasNextPage."
+        default=None, description="JMESPath of a value that is false on the last page: pageInfo.hasNextPage."
     )
 
     @model_validator(mode="after")
@@ -75,11 +75,11 @@ class Paging(BaseModel):
 
 @record
 class PageRequest:
-    """What asks for a page of a list.
+    """A request for a page of a list.
 
     Attributes:
         url: Its address.
-        body: What is sent as JSON; None for a GET.
+        body: The JSON body; None for a GET.
     """
 
     url: str
@@ -104,14 +104,14 @@ class PageRequest:
 def following(
     paging: Paging, asked: PageRequest, page: Page, data: JSONValue, item_count: int
 ) -> PageRequest | None:
-    """Return what asks for the page after ``page``; None if the API says that there is none.
+    """Return the request for the page after ``page``; None after the last page.
 
     Args:
-        paging: Where it is.
-        asked: What asked for ``page``.
+        paging: The place of the next page.
+        asked: The request for ``page``.
         page: The page.
-        data: What it holds.
-        item_count: Items on it; after a page without items there is no other.
+        data: Its content.
+        item_count: Items on it; a page without items is the last one.
 
     Raises:
         ActorError: The next page's place holds something else (``schema_invalid``).
