@@ -7,18 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
 from typing import TypeVar, cast, overload
+from urllib.parse import urlsplit
 
-from w3lib.encoding import html_to_unicode, http_content_type_encoding
-
+from agentic.core.http.charsets import MARKS, UTF_8, Decoded, decode, header_charset
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.sessions.sessions import HttpSession
+from agentic.core.logging import get_logger
 from agentic.core.records import record
+from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 
 T = TypeVar("T")
 
-MARKS = frozenset({b"\xef", b"\xfe", b"\xff", b"\0"})
-"""Byte order marks."""
+log = get_logger(__name__)
 
 
 class Headers(Mapping[str, str]):
@@ -117,18 +118,38 @@ class HttpResponse:
 
     @property
     def text(self) -> str:
-        """The body as text; undecodable bytes become U+FFFD.
+        """The body as text; undecodable bytes become U+FFFD, with a warning.
 
-        The charset comes from a byte order mark, the Content-Type or the document itself. Otherwise it is
-        guessed, as browsers do: UTF-8 if the body is valid UTF-8, else windows-1252.
+        The charset comes from a byte order mark, the Content-Type or the document itself, unless the body
+        contradicts that. Otherwise it is guessed: UTF-8 if the body is valid UTF-8, else as browsers do. See
+        :func:`agentic.core.http.charsets.decode`.
         """
         declared = self.headers.get("content-type")
         if _is_utf_8(declared) and self.body[:1] not in MARKS:  # most pages
-            return self.body.decode(errors="replace")
-        try:
-            return html_to_unicode(declared, self.body, auto_detect_fun=_guessed_charset)[1]
-        except (LookupError, UnicodeError):  # some of Python's codecs are not for pages
-            return self.body.decode(_guessed_charset(self.body), errors="replace")
+            try:
+                return self.body.decode()
+            except UnicodeDecodeError:
+                pass
+        host = urlsplit(self.url).hostname or ""
+        decoded = decode(self.body, declared, tld=host.rpartition(".")[2])
+        self._report(decoded)
+        return decoded.text
+
+    def _report(self, decoded: Decoded) -> None:
+        if decoded.lost_count:
+            log.warning(
+                "text.damaged",
+                url=safe_url(self.url),
+                charset=decoded.charset,
+                lost_count=decoded.lost_count,
+            )
+        elif decoded.overruled:
+            log.info(
+                "charset.overruled",
+                url=safe_url(self.url),
+                declared=decoded.overruled,
+                charset=decoded.charset,
+            )
 
     def json(self) -> JSONValue:
         """Return the body parsed as JSON.
@@ -137,10 +158,16 @@ class HttpResponse:
             FetchError: It is not JSON; the failure class is ``decode``.
         """
         try:
-            return cast(JSONValue, json.loads(self.body))
+            return cast(JSONValue, self._loaded())
         except (ValueError, RecursionError) as exc:
             reason = f"the answer ({self.content_type or 'no content type'}) is not JSON: {exc}"
             raise FetchError(self.url, FailureClass.DECODE, reason, status=self.status) from exc
+
+    def _loaded(self) -> object:
+        try:
+            return json.loads(self.body)
+        except UnicodeDecodeError:  # some APIs use the charset of their pages
+            return json.loads(self.text)
 
 
 @lru_cache(maxsize=256)
@@ -150,12 +177,4 @@ def _media_type(content_type: str) -> str:
 
 @lru_cache(maxsize=256)
 def _is_utf_8(content_type: str | None) -> bool:
-    return http_content_type_encoding(content_type) == "utf-8"
-
-
-def _guessed_charset(body: bytes) -> str:
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8"
+    return header_charset(content_type) == UTF_8

@@ -28,9 +28,20 @@ from agentic.core.reading.addresses import absolute
 PACKAGE = "agentic.core.http."
 SIZE = 100_000
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-PARTS = ["", " ", "a", "0", ".", ":", "/a", "<script", "<div class='"]
+PARTS = ["", " ", "a", "0", ".", ":", "/a", "<script", "<div class='", "charset"]
 # These are looked for anywhere in a text; all others fit at its beginning or not at all.
-SEARCHED = {"challenges:TITLE", "challenges:UNSEEN", "challenges:WIDGET", "redirects:_SECRET_NAME"}
+SEARCHED = {
+    "challenges:TITLE",
+    "challenges:UNSEEN",
+    "challenges:WIDGET",
+    "charsets:_ATTRIBUTE",
+    "charsets:_HEADER",
+    "charsets:_IN_CONTENT",
+    "charsets:_META",
+    "politeness.robots:_INVISIBLE",
+    "politeness.robots:_TAGS",
+    "redirects:_SECRET_NAME",
+}
 MARKUP = [
     "<script",
     "<script> ",

@@ -1,11 +1,6 @@
 from __future__ import annotations
 
-import codecs
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from w3lib.encoding import html_to_unicode
 
 from agentic.core.http import FetchError, Headers, HttpResponse
 
@@ -41,16 +36,6 @@ def test_text_honours_what_is_said_about_the_charset(
     body: bytes, content_type: str | None, text: str
 ) -> None:
     assert page(body, content_type).text == text
-
-
-@given(
-    body=st.binary(max_size=60) | st.text(max_size=20).map(str.encode),
-    mark=st.sampled_from([b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF32_BE]),
-    charset=st.sampled_from(["utf-8", "UTF8", '"utf-8"', "latin-1", "utf-16"]),
-)
-def test_text_is_what_a_browser_would_read(body: bytes, mark: bytes, charset: str) -> None:
-    declared = f"text/html; charset={charset}"
-    assert page(mark + body, declared).text == html_to_unicode(declared, mark + body)[1]
 
 
 def test_the_content_type_is_bare_and_lower_case() -> None:

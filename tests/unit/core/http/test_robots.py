@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
+import gzip
+import random
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -9,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from protego import Protego
+from structlog.testing import capture_logs
 
 from agentic.core.http import FetchError, Headers, HttpResponse
 from agentic.core.http.politeness.robots import (
@@ -97,6 +101,81 @@ def test_a_file_that_is_too_long_is_read_to_the_end_of_its_last_whole_line(end: 
     rules = rules_of(answer(200, told + filler + last + b"b" + end), 0)
     assert rules.allow("http://h/a", AGENT)  # what is cut off there would forbid the whole site
     assert not rules.allow("http://h/private/x", AGENT)
+
+
+SECRET = "User-agent: *\nDisallow: /secret/\nSitemap: http://h/s.xml\n"
+SPELLINGS = {
+    "a mark of UTF-8": codecs.BOM_UTF8 + SECRET.encode(),
+    "two marks": codecs.BOM_UTF8 * 2 + SECRET.encode(),
+    "a mark encoded twice": codecs.BOM_UTF8.decode("latin-1").encode() + SECRET.encode(),
+    "a mark in the middle": b"# joined\n" + codecs.BOM_UTF8 + SECRET.encode(),
+    "UTF-16 LE": SECRET.encode("utf-16"),
+    "UTF-16 BE": codecs.BOM_UTF16_BE + SECRET.encode("utf-16-be"),
+    "UTF-16 LE without a mark": SECRET.encode("utf-16-le"),
+    "UTF-16 BE without a mark": SECRET.encode("utf-16-be"),
+    "UTF-32": SECRET.encode("utf-32"),
+    "UTF-16 behind ASCII": b"# joined\n\n" + SECRET.encode("utf-16-le"),
+    "CR": SECRET.replace("\n", "\r").encode(),
+    "CR LF": SECRET.replace("\n", "\r\n").encode(),
+    "CR CR LF": SECRET.replace("\n", "\r\r\n").encode(),
+    "line separators": SECRET.replace("\n", "\u2028").encode(),
+    "next lines": SECRET.replace("\n", "\x85").encode(),
+    "zeros as line ends": SECRET.replace("\n", "\0").encode(),
+    "zeros before line ends": SECRET.replace("\n", "\0\0\n").encode(),
+    "zeros at the start": b"\0\0" + SECRET.encode(),
+    "empty lines first": b"\r\n \t\n" + SECRET.encode(),
+    "indented": SECRET.replace("\n", "\n\t ").encode(),
+    "hard spaces": SECRET.replace(" ", "\xa0").encode(),
+    "hard spaces of latin-1 in a comment": b"#\xa0caf\xe9\n" + SECRET.encode(),
+    "zero-width spaces": SECRET.replace("\n", "\u200b\n").encode(),
+    "control characters": SECRET.replace("D", "\x01D").encode() + b"\x1a",
+    "gzip": gzip.compress(SECRET.encode()),
+    "half a gzip": gzip.compress(SECRET.encode() + random.Random(1).randbytes(5_000))[:-3_000],
+    "preformatted": f"<html><body><pre>{SECRET}</pre></body></html>".encode(),
+    "lines of HTML": f"<!DOCTYPE html><p>{SECRET.replace(chr(10), '<br />')}</p>".encode(),
+    "no end of the last line": SECRET.rstrip().encode(),
+}
+
+
+@pytest.mark.parametrize("body", SPELLINGS.values(), ids=SPELLINGS)
+def test_a_file_is_obeyed_however_an_editor_saved_it(body: bytes) -> None:
+    rules = rules_of(answer(200, body), 0)
+    assert not rules.allow("http://h/secret/x", AGENT)
+    assert rules.allow("http://h/ok", AGENT)
+    assert rules.sitemaps() == ("http://h/s.xml",)
+
+
+@pytest.mark.parametrize("path", ["/caf%C3%A9/x", "/café/x"])
+def test_a_rule_in_utf_8_is_for_its_url(path: str) -> None:
+    rules = rules_of(answer(200, "User-agent: *\nDisallow: /café/\n".encode()), 0)
+    assert not rules.allow(f"http://h{path}", AGENT)
+
+
+def test_a_rule_in_another_charset_is_for_the_bytes_of_its_url() -> None:
+    rules = rules_of(answer(200, "User-agent: *\nDisallow: /café/\n".encode("latin-1")), 0)
+    assert not rules.allow("http://h/caf%E9/x", AGENT)
+    assert rules.allow("http://h/caf%C3%A9/x", AGENT)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<!DOCTYPE html><html><body>Page not found. Disallow: /</body></html>",
+        b"\xef\xbb\xbf\n<html><script>var a = {disallow: '/'}</script></html>",
+        b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>',
+    ],
+)
+def test_a_page_in_place_of_the_file_allows_everything_with_a_warning(body: bytes) -> None:
+    with capture_logs() as logs:
+        assert rules_of(answer(200, body), 0).allow("http://h/private/x", AGENT)
+    assert [(entry["event"], entry["url"]) for entry in logs] == [("robots.not_text", "http://h/robots.txt")]
+
+
+def test_a_packed_file_that_grows_is_read_to_the_limit() -> None:
+    body = gzip.compress(SECRET.encode() + b"#" * 50_000_000)
+    rules = rules_of(answer(200, body), 0)
+    assert not rules.allow("http://h/secret/x", AGENT)
+    assert rules.size <= MAX_CHARACTERS
 
 
 async def test_the_rules_for_our_name_count_before_those_for_all() -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import re
+import zlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
+from agentic.core.http.charsets import decode_robots
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.messages import HttpResponse
 from agentic.core.http.politeness.robots_file import AgentRules, RobotsFile
 from agentic.core.http.politeness.slots import idle
+from agentic.core.http.transports.unpacking import GZIP_MAGIC, TooManyMembersError, Unpacker
 from agentic.core.http.urls import origin_of
 from agentic.core.logging import get_logger
+from agentic.core.settings import safe_url
 
 if TYPE_CHECKING:
     from protego import Protego
@@ -28,8 +32,15 @@ MAX_ORIGINS = 1_000
 MAX_KEPT_CHARACTERS = 8_000_000  # of all origins together; parsed, they take about ten times as much
 MAX_CHARACTERS = 512_000  # the RFC asks for at least 500 KiB
 MAX_CRAWL_DELAY_S = 60.0
+MAX_BYTES = 4 * MAX_CHARACTERS  # a character of UTF-8 has up to four
 SMALL_BYTES = 32 * 1024  # read in a few milliseconds; more is read in a thread
 COSTLY_CHARACTERS = 2_000_000  # of URL times rules with wildcards: takes a few milliseconds
+# Characters that no editor shows and no path has: control characters other than white space, soft hyphens,
+# zero-width spaces, directions, byte order marks (of files that were joined).
+_INVISIBLE = re.compile("[\x01-\x08\x0e-\x1b\x7f\xad\u200b-\u200f\u202a-\u202e\u2060\ufeff]+")
+_MOJIBAKE = "\u00ef\u00bb\u00bf"  # a byte order mark that was encoded twice
+_MARKUP = re.compile(r"\s*<(?:[!?/]|[a-z])", re.IGNORECASE)
+_TAGS = re.compile(r"<(?:br|/?p|/?pre|/?div|/?li|/?body|/?html)\b[^<>]{0,200}>", re.IGNORECASE)
 # If robots.txt is unreachable for these reasons, so is the page: they say more than "denied".
 TELLING = frozenset(
     {
@@ -120,8 +131,35 @@ def rules_of(response: HttpResponse, now: float) -> RobotsRules:
         return RobotsRules(unreadable=f"it answered {status}", expires_at=now + KEPT_UNREADABLE_S)
     if status >= 300:
         return RobotsRules(expires_at=now + KEPT_S)
-    text = _head(response.body.decode("utf-8", errors="replace"))
+    text = _head(_text_of(response.body))
+    if _MARKUP.match(text):
+        log.warning("robots.not_text", url=safe_url(response.url), content_type=response.content_type)
+        text = _TAGS.sub("\n", text)
     return RobotsRules(file=RobotsFile(text), expires_at=now + KEPT_S, size=len(text))
+
+
+def _text_of(body: bytes) -> str:
+    """Return a file without what editors and servers leave in it: byte order marks, zeros, gzip."""
+    if body.startswith(GZIP_MAGIC):
+        body = _unpacked(body)
+    text = _INVISIBLE.sub("", decode_robots(body[:MAX_BYTES])).removeprefix(_MOJIBAKE)
+    if zeros := text.count("\0"):  # between all characters, or in place of line ends
+        text = text.replace("\0", "" if zeros * 4 > len(text) else "\n")
+    return text
+
+
+def _unpacked(body: bytes) -> bytes:
+    """Return the start of a file that is packed, although its server does not say so."""
+    found, size = [], 0
+    try:
+        for piece in Unpacker("gzip").feed(body):
+            found.append(piece)
+            size += len(piece)
+            if size > MAX_BYTES:
+                break
+    except (zlib.error, TooManyMembersError):
+        log.warning("robots.damaged", unpacked_bytes=size)
+    return b"".join(found)
 
 
 def _prepared(response: HttpResponse, now: float, user_agent: str) -> RobotsRules:
