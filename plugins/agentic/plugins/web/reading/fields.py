@@ -23,8 +23,17 @@ from agentic.core.actors import ActorError, Page
 from agentic.core.linear import RegexTooCostlyError, compile_linear
 from agentic.core.records import record
 from agentic.core.types import JSONValue
-from agentic.plugins.web.reading.conversions import FieldType, convert
-from agentic.plugins.web.reading.html import Selector, base_of, document_of, select, select_one, text_of
+from agentic.plugins.web.reading.conversions import AMOUNTS, FieldType, convert
+from agentic.plugins.web.reading.digits import GAP, JOINT
+from agentic.plugins.web.reading.html import (
+    Selector,
+    amount_text_of,
+    base_of,
+    document_of,
+    select,
+    select_one,
+    text_of,
+)
 from agentic.plugins.web.reading.json_data import (
     JsonPath,
     first_found,
@@ -312,7 +321,12 @@ def _found(rule: FieldRule, source: Source, scope: Element | None) -> Iterable[J
 def _content(node: Element, rule: FieldRule, source: Source) -> str | None:
     if rule.attr is not None:
         return node.attr(rule.attr)
-    text = node.html if rule.type == "html" else text_of(node)
+    if rule.type in AMOUNTS:
+        text = amount_text_of(node)
+        if rule.regex is not None:  # its author knows nothing of what stands between elements
+            text = text.replace(JOINT, "").replace(GAP, " ")
+    else:
+        text = node.html if rule.type == "html" else text_of(node)
     source.meter.take(len(text))
     return text
 

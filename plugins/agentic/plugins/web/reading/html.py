@@ -14,6 +14,7 @@ from turbohtml import parse as read_tree
 
 from agentic.core.actors import ActorError, Page
 from agentic.core.reading.addresses import absolute
+from agentic.plugins.web.reading.digits import GAP, JOINT
 
 MAX_DEPTH = 2_000  # browsers stop at 512
 PIECE = 16 * 1024
@@ -119,6 +120,9 @@ BREAKING = (
 )
 UNSEEN = "script, style, template, noscript, svg"
 _BREAKING = frozenset(BREAKING.split(", "))
+_LEFT_OUT = frozenset({"del", "s", "strike", *UNSEEN.split(", ")})
+_CENTS = ("cent", "decimal", "fraction", "penny", "pence", "minor")
+CENT_DIGITS = 2
 
 
 def select(scope: Document | Element, selector: str) -> list[Element]:
@@ -152,6 +156,64 @@ def text_of(element: Element) -> str:
     """Return the text of an element and all below it, blanks collapsed, and one between lines."""
     text = element.text if element.select_one(BREAKING) is None else "".join(_pieces(element))
     return " ".join(text.split())
+
+
+def amount_text_of(element: Element) -> str:
+    """Return the text of an element with a number: the text that people see, without struck prices.
+
+    Where digits of two elements meet, as in ``19<sup>99</sup>``, stands :data:`~.digits.JOINT`, and
+    :data:`~.digits.GAP` where there is a blank between them.
+    """
+    if element.select_one("*") is None:
+        return " ".join(element.text.split())
+    text = ""
+    is_apart = False
+    for data, is_raised in _visible(element):
+        words = data.split()
+        if words:
+            is_apart = is_apart or data[0].isspace()
+            text += _between(text, words[0], is_apart=is_apart, is_raised=is_raised) + " ".join(words)
+            is_apart = data[-1].isspace()
+        else:
+            is_apart = True
+    return text or text_of(element)
+
+
+def _visible(element: Element) -> Iterator[tuple[str, bool]]:
+    """Yield the texts of an element without those that are struck, and whether each holds cents; " " for a line."""
+    waiting: list[Node | None] = [*reversed(element.children)]
+    while waiting:
+        node = waiting.pop()
+        if node is None:
+            yield " ", False
+        elif isinstance(node, Text):
+            parent = node.parent
+            yield node.data, isinstance(parent, Element) and _is_raised(parent)
+        elif isinstance(node, Element) and node.tag not in _LEFT_OUT:
+            line = [None] if node.tag in _BREAKING else []
+            waiting += [*line, *reversed(node.children), *line]
+
+
+def _is_raised(element: Element) -> bool:
+    if element.tag in ("sup", "sub"):
+        return True
+    name = (element.attr("class") or "").lower()
+    return bool(name) and any(word in name for word in _CENTS)
+
+
+def _between(text: str, word: str, *, is_apart: bool, is_raised: bool) -> str:
+    """Return what stands between two texts of a number."""
+    plain = " " if text and is_apart else ""
+    if not (text and word[0].isdecimal()):
+        return plain
+    is_two = len(word) >= CENT_DIGITS and word[:2].isdecimal() and not word[2:3].isdecimal()
+    if text[-1] in ".," and text[-2:-1].isdecimal():
+        return "" if is_two else plain
+    if not text[-1].isdecimal():
+        return plain
+    if not is_apart or (is_raised and is_two):
+        return JOINT
+    return GAP if len(word) == CENT_DIGITS and is_two else plain
 
 
 def _pieces(element: Element) -> Iterator[str]:
