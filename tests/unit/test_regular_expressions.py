@@ -54,7 +54,10 @@ ALLOWED = {
     "agentic.mappers.catalog.executions": "warnings of our own: fixed words and a number",
     "agentic.mappers.catalog.pipelines": "names of pipelines: anchored, each character decides",
     "agentic.plugins.web.login.logins": "names of headers and hosts of a spec: anchored",
+    "agentic.plugins.web.reading.currencies": "texts of at most 2,000 characters: each character decides",
+    "agentic.plugins.web.reading.digits": "each character decides",
     "agentic.plugins.web.reading.html": "the beginning of a tag: of bounded length",
+    "agentic.plugins.web.reading.numbers": "texts of at most 2,000 characters: each character decides",
 }
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from typing import Literal
 
 from agentic.core.reading.addresses import absolute
 from agentic.core.reading.dates import parse_moment
 from agentic.core.types import JSONValue
+from agentic.plugins.web.reading.digits import Decimal
 from agentic.plugins.web.reading.numbers import parse_number, parse_price
 
 FieldType = Literal[
@@ -15,7 +17,18 @@ FieldType = Literal[
 ]
 
 
-def convert(value: JSONValue, kind: FieldType, base: str, date_format: str | None = None) -> JSONValue:
+AMOUNTS = frozenset({"integer", "number", "price"})
+"""Types of which the text is a number."""
+
+
+def convert(
+    value: JSONValue,
+    kind: FieldType,
+    base: str,
+    date_format: str | None = None,
+    *,
+    decimal: Decimal | None = None,
+) -> JSONValue:
     """Return what a value found on a page is as a value of a type, None if it is none.
 
     Args:
@@ -23,6 +36,10 @@ def convert(value: JSONValue, kind: FieldType, base: str, date_format: str | Non
         kind: What it is to be.
         base: What an address is relative to.
         date_format: How a date is written, as for ``strptime``; the usual ways when None.
+        decimal: The character before the fraction of a number; None: as the number shows.
+
+    Raises:
+        AmbiguousError: A text may mean several values; it says which ones.
     """
     if kind in ("string", "html"):
         return _text(value)
@@ -30,22 +47,31 @@ def convert(value: JSONValue, kind: FieldType, base: str, date_format: str | Non
         return value
     if kind == "boolean":
         return value if isinstance(value, bool) else True
-    if kind in ("integer", "number") and isinstance(value, int | float) and not isinstance(value, bool):
-        return _whole(value) if kind == "integer" else value
+    if kind in AMOUNTS and isinstance(value, int | float):
+        return None if isinstance(value, bool) else _amount(value, kind)
     text = _text(value)
-    return None if text is None else _read(text, kind, base, date_format)
+    return None if text is None else _read(text, kind, base, date_format, decimal)
 
 
-def _read(text: str, kind: FieldType, base: str, date_format: str | None) -> JSONValue:
+def _amount(value: float, kind: FieldType) -> JSONValue:
+    """Return a number of a program, which needs no reading."""
+    if kind == "price":
+        return {"amount": float(value), "currency": None} if math.isfinite(value) else None
+    return _whole(value) if kind == "integer" else value
+
+
+def _read(
+    text: str, kind: FieldType, base: str, date_format: str | None, decimal: Decimal | None
+) -> JSONValue:
     match kind:
         case "url":
             return absolute(base, text)
         case "date" | "datetime":
             return _moment(text, kind, date_format)
         case "price":
-            return parse_price(text)
+            return parse_price(text, decimal=decimal)
         case _:
-            return parse_number(text, whole=kind == "integer")
+            return parse_number(text, whole=kind == "integer", decimal=decimal)
 
 
 def _text(value: JSONValue) -> str | None:
@@ -55,7 +81,7 @@ def _text(value: JSONValue) -> str | None:
 
 
 def _whole(value: float) -> int | None:
-    return int(value) if value == int(value) else None
+    return int(value) if math.isfinite(value) and value == int(value) else None
 
 
 def _moment(text: str, kind: FieldType, date_format: str | None) -> str | None:

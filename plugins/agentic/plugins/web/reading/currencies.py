@@ -2,43 +2,50 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from agentic.core.linear import LinearPattern
 
-CODES = frozenset(
+def _codes(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+CODES = _codes(
     """
-    AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF
-    CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL
-    HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD
-    MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG
-    QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SYP SZL THB TJS TMT TND TOP TRY TTD TWD
-    TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW
-    """.split()
+    AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD
+    CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF
+    GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK
+    LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD
+    OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN
+    SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER
+    ZAR ZMW
+    """
 )
 """The codes of ISO 4217 in use."""
 
 WORDS = frozenset({"ALL", "COP", "CUP", "GEL", "LAK", "MAD", "MOP", "PEN", "RON", "SOS", "TOP", "TRY"})
 """Codes that are words, too: ``TOP 10``. They count behind a number only."""
 
-WITHOUT_DECIMALS = frozenset(
-    "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF".split()
-)
-WITH_THREE_DECIMALS = frozenset("BHD IQD JOD KWD LYD OMR TND".split())
-WITH_COMMA = frozenset(
+WITHOUT_DECIMALS = _codes(
     """
-    ALL AMD ARS AZN BAM BGN BOB BRL BYN CLP COP CZK DKK DZD EUR GEL HUF IDR ISK KGS KZT MAD MDL MKD MZN NOK PLN
-    PYG RON RSD RUB SEK TND TRY UAH UYU UZS VES VND XAF XOF
-    """.split()
+    BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF
+    """
+)
+WITH_THREE_DECIMALS = _codes("BHD IQD JOD KWD LYD OMR TND")
+WITH_COMMA = _codes(
+    """
+    ALL AMD ARS AZN BAM BGN BOB BRL BYN CLP COP CZK DKK DZD EUR GEL HUF IDR ISK KGS KZT MAD MDL MKD MZN
+    NOK PLN PYG RON RSD RUB SEK TND TRY UAH UYU UZS VES VND XAF XOF
+    """
 )
 """Currencies of countries that write a comma before the fraction, at least in part."""
 
-DOLLARS = frozenset(
+DOLLARS = _codes(
     """
-    ARS AUD BBD BMD BND BSD BZD CAD CLP COP CUP DOP FJD GYD HKD JMD KYD LRD MXN NAD NZD SBD SGD SRD TTD TWD USD
-    UYU XCD
-    """.split()
+    ARS AUD BBD BMD BND BSD BZD CAD CLP COP CUP DOP FJD GYD HKD JMD KYD LRD MXN NAD NZD SBD SGD SRD TTD
+    TWD USD UYU XCD
+    """
 )
 """Currencies written as ``$``."""
 
@@ -73,17 +80,19 @@ _SYMBOLS: Mapping[str, tuple[str | None, str]] = {
 # Words, by their lower case, a point behind them or not.
 _NAMED: Mapping[str, tuple[str | None, str]] = {
     "zł": ("PLN", ","), "zl": ("PLN", ","), "kč": ("CZK", ","), "kr": (None, ","), "ft": ("HUF", ","),
-    "fr": ("CHF", "."), "sfr": ("CHF", "."), "rs": (None, "."), "rp": ("IDR", ","), "rm": ("MYR", "."), "kd": ("KWD", "."),
+    "fr": ("CHF", "."), "sfr": ("CHF", "."), "rs": (None, "."), "rp": ("IDR", ","), "rm": ("MYR", "."),
+    "kd": ("KWD", "."),
     "tl": ("TRY", ","), "lei": (None, ","), "лв": ("BGN", ","), "руб": (None, ","), "р": (None, ","),
     "грн": ("UAH", ","), "euro": ("EUR", ","), "euros": ("EUR", ","), "dollar": (None, "."),
     "dollars": (None, "."), "pound": (None, "."), "pounds": (None, "."), "yen": ("JPY", "."),
     "rupees": (None, "."), "rub": ("RUB", ","), "kn": (None, ","), "din": (None, ","), "dhs": (None, "."),
     "dh": (None, "."), "fcfa": (None, ","), "cfa": (None, ","), "nis": ("ILS", "."), "grn": ("UAH", ","),
     "zloty": ("PLN", ","), "złotych": ("PLN", ","), "kronor": (None, ","), "kroner": (None, ","),
-    "рублей": (None, ","), "yuan": ("CNY", "."), "won": (None, "."), "cent": (None, "."), "cents": (None, "."), "pence": ("GBP", "."), "baht": ("THB", "."),
+    "рублей": (None, ","), "yuan": ("CNY", "."), "won": (None, "."),
+    "cent": (None, "."), "cents": (None, "."), "pence": ("GBP", "."), "baht": ("THB", "."),
 }  # fmt: skip
 
-_MARK = LinearPattern(
+_MARK = re.compile(
     r"(?:US|CA|AU|NZ|HK|SG|MX|NT)\s\$|[A-Za-z]{1,4}\$|\$\s?(?:US|CA|AU|NZ|HK|SG|MX|NT)\b|\$U\b|"
     + "|".join(
         symbol.replace("$", r"\$").replace(".", r"\.") for symbol in sorted(_SYMBOLS, key=len, reverse=True)
@@ -118,10 +127,10 @@ class Mark(NamedTuple):
 def find_marks(text: str) -> Iterator[Mark]:
     """Yield the names of currencies in a text without numbers."""
     for found in _MARK.finditer(text):
-        word = found.whole
+        word = found[0]
         if (known := _known(word)) is not None:
             currency, decimal, is_code = known
-            yield Mark(currency, decimal, is_code, found.start, found.end)
+            yield Mark(currency, decimal, is_code, found.start(), found.end())
 
 
 def _known(word: str) -> tuple[str | None, str, bool] | None:

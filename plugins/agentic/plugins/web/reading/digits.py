@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from agentic.core.linear import LinearPattern
 from agentic.plugins.web.reading.currencies import find_marks
 
 Decimal = Literal[".", ","]
@@ -21,22 +21,24 @@ GAP = "\x1e"
 MAX_DIGITS = 300
 """Longer numbers are useless, and too large for a float."""
 
-MAX_CHARS = 10_000
+MAX_CHARS = 2_000
 """Longer texts are not numbers; this bounds the work for each page."""
 
 GROUP = 3
 CENTS = 2
 
 # Digits of other scripts become ASCII ones; `٬` and apostrophes group digits, `٫` stands before a fraction.
-_PLAIN: dict[int, str | None] = {
+_PLAIN: dict[int, str | int | None] = {
     **dict.fromkeys(map(ord, "’‘ʼ′`´＇٬ʹ"), "'"),
     **str.maketrans("，．：％٪＄￥￡￦−－﹣،", ",.:%%$¥£₩---,"),
     **dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " "),
-    **dict.fromkeys((0xAD, *range(0x200B, 0x2010), 0x061C, *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF)),
+    **dict.fromkeys(
+        (0xAD, *range(0x200B, 0x2010), 0x061C, *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF)
+    ),
 }
 
 _LONGEST_MARK = 8
-_ATOM = LinearPattern(r"[0-9]+(?:[.,'٫:\x1e\x1f][0-9]+)*")
+_ATOM = re.compile(r"[0-9]+(?:[.,'٫:\x1e\x1f][0-9]+)*")
 
 # What stands behind a number and multiplies it; a single letter has no blank in front of it.
 _WORDS = (
@@ -51,11 +53,12 @@ _WORDS = (
 FACTOR = r"[kKM]|(?i:" + "|".join(words for _, words in _WORDS) + r")\.?"
 """Expression for a word that multiplies a number."""
 
-_TIMES = LinearPattern(
-    "^(?:([kK])|(M)| ?(?i:" + "|".join(f"({words})" for _, words in _WORDS) + "))(?:[^a-zA-Zа-я]|$)"
+_TIMES = re.compile(
+    "(?:([kK])|(M)| ?(?i:" + "|".join(f"({words})" for _, words in _WORDS) + "))(?:[^a-zA-Zа-я]|\\Z)"
 )
 _FACTORS = (10**3, 10**6, *(factor for factor, _ in _WORDS))
-_WHOLE = LinearPattern(r"^[.,:]\s?[-–—―=]+")
+_CENTS = re.compile(rf"(\d){JOINT}(\d\d)([^\d.,{JOINT}]|\Z)")
+_WHOLE = re.compile(r"[.,:]\s?[-–—―=]+")
 """What says that there is no fraction: ``1.299,-``."""
 
 
@@ -87,7 +90,11 @@ class Number(NamedTuple):
         if not ahead.endswith("-"):
             return False
         word = ahead[:-1]
-        return word.strip() != "" and not word[-1].isalnum() if self.start > len(self.before) else not word[-1:].isalnum()
+        return (
+            word.strip() != "" and not word[-1].isalnum()
+            if self.start > len(self.before)
+            else not word[-1:].isalnum()
+        )
 
 
 def plain(text: str) -> str:
@@ -96,6 +103,18 @@ def plain(text: str) -> str:
         return text
     digits = {ord(char): str(int(char)) for char in set(text) if char.isdecimal() and not char.isascii()}
     return text.translate({**_PLAIN, **digits})
+
+
+def without_joints(text: str) -> str:
+    """Return a text for a pattern of the user: a point before cents, nothing between other digits."""
+    if JOINT in text:
+        text = _CENTS.sub(lambda found: f"{found[1]}.{found[2]}{found[3]}", text).replace(JOINT, "")
+    return text.replace(GAP, " ")
+
+
+def shown(text: str) -> str:
+    """Return the beginning of a text for a message, with blanks between the digits of two elements."""
+    return text.replace(JOINT, " ").replace(GAP, " ")[:100]
 
 
 def find_numbers(text: str) -> list[Number]:
@@ -113,8 +132,8 @@ def _joined(text: str) -> Iterator[tuple[int, int]]:
     """Yield where numbers stand; ``1 234,50`` is one, ``12 34`` are two."""
     start = end = -1
     for found in _ATOM.finditer(text):
-        here, there = found.start, found.end
-        if start >= 0 and _goes_on(text[start:end], text[end:here], found.whole) and _is_apart(text[:start]):
+        here, there = found.start(), found.end()
+        if start >= 0 and _goes_on(text[start:end], text[end:here], found[0]) and _is_apart(text[:start]):
             end = there
             continue
         if start >= 0:
@@ -125,7 +144,7 @@ def _joined(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_apart(ahead: str) -> bool:
-    """Whether a number is no part of a word: the 15 of ``iPhone15 799`` groups no digits, that of ``EUR15 799`` does."""
+    """Whether a number stands apart, or at a currency: ``EUR15 799``, but not ``iPhone15 799``."""
     if not ahead[-1:].isalpha():
         return True
     near = ahead[-_LONGEST_MARK:]
@@ -156,7 +175,7 @@ def value_of(
         AmbiguousError: It may be one of several.
     """
     digits = number.text
-    if whole or (decimal is None and _WHOLE.search(number.behind) is not None):
+    if whole or (decimal is None and _WHOLE.match(number.behind) is not None):
         groups = frozenset(".,")
     if not digits.isdigit():
         found = _digits(digits, decimal, groups)
@@ -181,7 +200,7 @@ def _begins_with_fraction(number: Number) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _digits(text: str, decimal: Decimal | None, groups: frozenset[str]) -> str | None:
+def _digits(text: str, decimal: Decimal | None, groups: frozenset[str]) -> str | None:  # noqa: PLR0911 - one for each form
     """Return a number without what groups its digits, a point before its fraction; None if it is none."""
     if GAP in text:
         first, second = text.split(GAP, 1)
@@ -193,7 +212,7 @@ def _digits(text: str, decimal: Decimal | None, groups: frozenset[str]) -> str |
     if ":" in marks or marks.count("٫") > (last == "٫"):
         return None
     head, _, fraction = text.rpartition(last)
-    if last == "٫" or decimal == last:
+    if last in ("٫", decimal):
         return _plain_head(head, fraction, frozenset(" '.,") - {last})
     if last in " '" or decimal is not None:
         return _grouped(text, frozenset(marks))
@@ -239,12 +258,14 @@ def _with_cents(text: str, decimal: Decimal | None) -> str:
         if whole is not None and whole.isdigit():
             return f"{whole}.{others[0]}"
     parts = " and ".join(text.split(JOINT))
-    raise AmbiguousError(f"{parts} stand in several elements and may be one number or several; select one element")
+    raise AmbiguousError(
+        f"{parts} stand in several elements and may be one number or several; select one element"
+    )
 
 
 def _factor(behind: str) -> int:
     """Return by how much the text behind a number multiplies it: ``1.2k``, ``3 Mio. €``."""
-    found = _TIMES.search(behind[:20]) if behind else None
+    found = _TIMES.match(behind) if behind else None
     if found is None:
         return 1
-    return next(factor for factor, group in zip(_FACTORS, found.groups, strict=True) if group)
+    return next(factor for factor, group in zip(_FACTORS, found.groups(), strict=True) if group)

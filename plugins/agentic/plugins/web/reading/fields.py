@@ -24,7 +24,7 @@ from agentic.core.linear import RegexTooCostlyError, compile_linear
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.conversions import AMOUNTS, FieldType, convert
-from agentic.plugins.web.reading.digits import GAP, JOINT
+from agentic.plugins.web.reading.digits import AmbiguousError, Decimal, shown, without_joints
 from agentic.plugins.web.reading.html import (
     Selector,
     amount_text_of,
@@ -103,6 +103,10 @@ class FieldRule(BaseModel):
         default="string",
         description="boolean: whether the element exists; price: {amount, currency}; html: the markup; "
         "json: as it is, the default with a json path.",
+    )
+    decimal: Decimal | None = Field(
+        default=None,
+        description='Character before the fraction of a number, "." or ",": where 1.299 may be both.',
     )
     date_format: str | None = Field(default=None, description="Date format, as for strptime: %d/%m/%Y.")
     required: bool = Field(default=False, description="Fail with selector_missing if it is missing.")
@@ -315,7 +319,10 @@ def _found(rule: FieldRule, source: Source, scope: Element | None) -> Iterable[J
     if rule.meta is not None:
         nodes = source.document.select(f'meta[property="{rule.meta}"], meta[name="{rule.meta}"]')
         return [node.attr("content") for node in nodes]
-    return find(rule.xpath or "", scope or source.document, source.meter, as_html=rule.type == "html")
+    text = amount_text_of if rule.type in AMOUNTS and rule.regex is None else None
+    return find(
+        rule.xpath or "", scope or source.document, source.meter, as_html=rule.type == "html", text_of=text
+    )
 
 
 def _content(node: Element, rule: FieldRule, source: Source) -> str | None:
@@ -323,8 +330,8 @@ def _content(node: Element, rule: FieldRule, source: Source) -> str | None:
         return node.attr(rule.attr)
     if rule.type in AMOUNTS:
         text = amount_text_of(node)
-        if rule.regex is not None:  # its author knows nothing of what stands between elements
-            text = text.replace(JOINT, "").replace(GAP, " ")
+        if rule.regex is not None:
+            text = without_joints(text)
     else:
         text = node.html if rule.type == "html" else text_of(node)
     source.meter.take(len(text))
@@ -344,9 +351,13 @@ def _matched(regex: str, value: JSONValue) -> JSONValue:
 
 
 def _converted(name: str, value: JSONValue, rule: FieldRule, base: str) -> JSONValue:
-    converted = convert(value, rule.kind, base, rule.date_format)
+    try:
+        converted = convert(value, rule.kind, base, rule.date_format, decimal=rule.decimal)
+        reason = ""
+    except AmbiguousError as exc:
+        converted, reason = None, f": {exc}"
     if converted is None:
-        message = f"field {name!r}: {str(value)[:100]!r} on {base} is not a valid {rule.type}"
+        message = f"field {name!r}: {shown(str(value))!r} on {base} is not a valid {rule.kind}{reason}"
         raise ActorError(message, failure_class="schema_invalid")
     return converted
 

@@ -180,7 +180,7 @@ def amount_text_of(element: Element) -> str:
 
 
 def _visible(element: Element) -> Iterator[tuple[str, bool]]:
-    """Yield the texts of an element without those that are struck, and whether each holds cents; " " for a line."""
+    """Yield the texts of an element that are not struck, " " for a new line, and whether each holds cents."""
     waiting: list[Node | None] = [*reversed(element.children)]
     while waiting:
         node = waiting.pop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from agentic.core.actors import ActorError
 from agentic.core.linear import RegexTooCostlyError, compile_linear
 from agentic.core.reading.extras import load
 from agentic.core.types import JSONValue
+from agentic.plugins.web.reading.digits import AmbiguousError
 from agentic.plugins.web.reading.json_schema_keywords import LinearKeywords, patterns_in
 from agentic.plugins.web.reading.numbers import parse_number
 
@@ -106,7 +108,8 @@ def _from_text(text: str, kinds: frozenset[str]) -> JSONValue:
         return text
     found: JSONValue = None
     if kinds & {"integer", "number"}:
-        found = parse_number(text, whole="number" not in kinds)
+        with suppress(AmbiguousError):
+            found = parse_number(text, whole="number" not in kinds)
     elif "boolean" in kinds:
         found = _TRUTHS.get(text.strip().lower())
     elif "array" in kinds:

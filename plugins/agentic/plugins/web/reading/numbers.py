@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from agentic.core.linear import LinearPattern
-from agentic.core.linear.pattern import Match
 from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.currencies import (
     DOLLARS,
@@ -18,10 +16,10 @@ from agentic.plugins.web.reading.currencies import (
     find_marks,
 )
 from agentic.plugins.web.reading.digits import (
-    MAX_CHARS,
-    MAX_DIGITS,
     FACTOR,
     JOINT,
+    MAX_CHARS,
+    MAX_DIGITS,
     AmbiguousError,
     Decimal,
     Number,
@@ -33,35 +31,40 @@ from agentic.plugins.web.reading.digits import (
 _NEAR = 40
 """Characters around a number in which its currency is looked for."""
 
-# Asked for most prices of most pages, of bounded length.
-_USUAL = re.compile(r"([$€£]?)(\d{1,9}(?:\.\d{1,2})?)")
-_USUAL_CURRENCIES = {"$": "USD", "€": "EUR", "£": "GBP", "": None}
+# Most prices of most pages: what follows takes 20 times as long.
+_USUAL = re.compile(
+    r"(?:([$€£])|(EUR|USD|GBP) ?)?(\d{1,9}(?:[.,]\d\d?)?|\d{1,3}(?:,\d{3}){1,3}\.\d\d)"
+    r"(?: ?(€)| ?(EUR|USD|GBP))?"
+)
+_USUAL_CURRENCIES = {"$": "USD", "€": "EUR", "£": "GBP"}
 
 # Between a currency and its number, and between a number and its currency.
-_TO_NUMBER = LinearPattern(r"^[\s:()\-+.]{0,4}$")
-_TO_MARK = LinearPattern(rf"^(?:[.,:]\s?[-–—―=]+)?[*)]?\s?(?:(?:{FACTOR})\s?)?$")
-_AS_DECIMAL = LinearPattern(r"(\d)([€$£])(\d\d)([^\d.,$€£]|$)")
-_RANGE = LinearPattern(r"^ ?(?:[-–—~]|to|bis|до) ?\S{0,3}$")
-_UNIT = LinearPattern(r"(?i)^[^0-9]{0,12}?(?:/|\b(?:per|pro|je|par|por|al|za)\s)")
-_SUM = LinearPattern(r"=\s?\S{0,3}\s?$")
-_CENT = LinearPattern(r"(?i)^\s?(?:(¢|cents?\b|pence\b)|(?:p|c|ct|cts|m)\b)")
+_TO_NUMBER = re.compile(r"[\s:()\-+.]{0,4}")
+_TO_MARK = re.compile(rf"(?:[.,:]\s?[-–—―=]+)?[*)]?\s?(?:(?:{FACTOR})\s?)?")
+_AS_DECIMAL = re.compile(r"(\d)([€$£])(\d\d)([^\d.,$€£]|\Z)")
+_RANGE = re.compile(r" ?(?:[-–—~]|to|bis|до) ?\S{0,3}")
+_UNIT = re.compile(r"[^0-9]{0,12}?(?:/ ?[a-z]|\b(?:per|pro|je|par|por|al|za)\s)", re.IGNORECASE)
+_SUM = re.compile(r"=\s?\S{0,3}\s?\Z")
+_CENT = re.compile(r"\s?(?:(¢|cents?\b|pence\b)|(?:p|c|ct|cts|m)\b)", re.IGNORECASE)
 _CENTS = 100
 
 
 class _Amount(NamedTuple):
-    """A number that may be a price, with the names of currencies at it."""
+    """A number that may be a price.
+
+    Attributes:
+        number: As it stands in the text.
+        marks: The names of currencies at it, each with whether it stands before the number.
+        is_rate: Whether it is for a unit: ``3.98 €/kg``.
+    """
 
     number: Number
     marks: tuple[tuple[Mark, bool], ...]
+    is_rate: bool
 
     @property
     def is_percentage(self) -> bool:
         return self.number.behind.lstrip()[:1] == "%"
-
-    @property
-    def is_rate(self) -> bool:
-        """Whether it is for a unit: ``3.98 €/kg``."""
-        return _UNIT.occurs_in(self.number.behind[:_NEAR]) or _SUM.occurs_in(self.number.before[-_NEAR:])
 
     @property
     def is_in_word(self) -> bool:
@@ -73,7 +76,12 @@ class _Amount(NamedTuple):
         """Whether a minus stands before its currency: ``-$5``."""
         first = next((mark for mark, is_before in self.marks if is_before), None)
         ahead = self.number.before
-        return first is not None and ahead.startswith("-") and self.number.start == len(ahead) and first.start == 1
+        return (
+            first is not None
+            and ahead.startswith("-")
+            and self.number.start == len(ahead)
+            and first.start == 1
+        )
 
 
 def parse_number(text: str, *, whole: bool, decimal: Decimal | None = None) -> int | float | None:
@@ -89,8 +97,8 @@ def parse_number(text: str, *, whole: bool, decimal: Decimal | None = None) -> i
     """
     if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS:  # as most are
         return int(text) if whole else float(text)
-    if decimal is None and not whole and (usual := _USUAL.fullmatch(text)) is not None:
-        return float(usual[2])
+    if not whole and (usual := _read_usual(text, decimal)) is not None:
+        return usual[0]
     amounts = _amounts(text)
     if not amounts:
         return None
@@ -116,13 +124,27 @@ def parse_price(text: str, *, decimal: Decimal | None = None) -> dict[str, JSONV
     Raises:
         AmbiguousError: It has several: ``$10 - $20``; or the price may be one of several: ``1.299``.
     """
-    if decimal is None and (usual := _USUAL.fullmatch(text)) is not None:
-        return {"amount": float(usual[2]), "currency": _USUAL_CURRENCIES[usual[1]]}
+    if (usual := _read_usual(text, decimal)) is not None:
+        return {"amount": usual[0], "currency": usual[1]}
     amounts = _amounts(text)
     if not amounts:
         return None
     amount, currency = _price(amounts, decimal)
     return None if amount is None else {"amount": amount, "currency": currency}
+
+
+def _read_usual(text: str, decimal: Decimal | None) -> tuple[float, str | None] | None:
+    """Return amount and currency of a text that is nothing but a price; None if it is not."""
+    found = _USUAL.fullmatch(text) if decimal is None else None
+    if found is None:
+        return None
+    digits = found[3]
+    before, behind = found[1] or found[2], found[4] or found[5]
+    if before and behind:
+        return None
+    mark = before or behind
+    plain_digits = digits.replace(",", "") if "." in digits else digits.replace(",", ".")
+    return float(plain_digits), _USUAL_CURRENCIES.get(mark, mark)
 
 
 def _amounts(text: str) -> list[_Amount]:
@@ -143,11 +165,23 @@ def _amounts(text: str) -> list[_Amount]:
             is_prefixed = is_prefixed or (place == 0)
     if not any(marks) and len(numbers) == 1:
         # `Price in EUR, all taxes included: 20`
-        marks[0] = [(m, True) for gap in gaps for m in find_marks(gap) if gap[m.start : m.end] not in WORDS][:1]
+        marks[0] = [(m, True) for gap in gaps for m in find_marks(gap) if gap[m.start : m.end] not in WORDS][
+            :1
+        ]
     for number, one, other in zip(numbers[1:], marks, marks[1:], strict=False):
-        if _RANGE.occurs_in(number.before):  # `10-20 €` has one currency for both
+        if _RANGE.fullmatch(number.before) is not None:  # `10-20 €` has one currency for both
             one[:], other[:] = one or other, other or one
-    return [_Amount(number, tuple(found)) for number, found in zip(numbers, marks, strict=True)]
+    others = [*map(bool, marks[1:]), True]
+    return [
+        _Amount(number, tuple(found), _is_rate(number, is_price_next=other))
+        for number, found, other in zip(numbers, marks, others, strict=True)
+    ]
+
+
+def _is_rate(number: Number, *, is_price_next: bool) -> bool:
+    behind = number.behind[:_NEAR]
+    is_per = _UNIT.match(behind) is not None or (not is_price_next and behind.rstrip().endswith("/"))
+    return is_per or _SUM.search(number.before[-_NEAR:]) is not None
 
 
 def _placed(gap: str, place: int, count: int, *, is_prefixed: bool) -> Iterable[tuple[Mark, bool]]:
@@ -155,8 +189,12 @@ def _placed(gap: str, place: int, count: int, *, is_prefixed: bool) -> Iterable[
     near = gap if len(gap) <= 2 * _NEAR else f"{gap[:_NEAR]} | {gap[-_NEAR:]}"
     for mark in find_marks(near):
         ahead, behind = near[: mark.start], near[mark.end :]
-        before = place < count and _TO_NUMBER.occurs_in(behind) and near[mark.start : mark.end] not in WORDS
-        after = place > 0 and _TO_MARK.occurs_in(ahead)
+        before = (
+            place < count
+            and _TO_NUMBER.fullmatch(behind) is not None
+            and near[mark.start : mark.end] not in WORDS
+        )
+        after = place > 0 and _TO_MARK.fullmatch(ahead) is not None
         if before and after:
             before = is_prefixed if bool(ahead) == bool(behind) else not behind
         if before or after:
@@ -187,14 +225,14 @@ def _value(amount: _Amount, decimal: Decimal | None) -> float | None:
         if amount.marks:
             raise AmbiguousError(f"{number.text} is not written like an amount; use `regex` for a part of it")
         return None
-    cents = _CENT.search(number.behind)
+    cents = _CENT.match(number.behind)
     is_before = any(is_before for _, is_before in amount.marks)
     if cents is not None and not is_before:
         if cents[1]:
             return value / _CENTS
         if not amount.marks:
-            raise AmbiguousError(f"{number.text}{cents.whole} may be an amount or cents; use type: number")
-    elif cents is not None and cents.whole == "m":
+            raise AmbiguousError(f"{number.text}{cents[0]} may be an amount or cents; use type: number")
+    elif cents is not None and cents[0] == "m":
         raise AmbiguousError(f"{number.text}m may mean millions; use `regex` and type: number")
     return -value if amount.is_negative else value
 
@@ -202,8 +240,8 @@ def _value(amount: _Amount, decimal: Decimal | None) -> float | None:
 def _groups(amount: _Amount) -> frozenset[str]:
     """Return the characters that group digits at a currency, where three digits follow.
 
-    Amounts have two decimals at most, so ``1.299 €`` has a thousand. But the character that the country of the
-    currency writes before a fraction may do so here: ``$3.459`` is a price of fuel, or one in Chile.
+    Amounts have two decimals at most, so ``1.299 €`` has a thousand. But the character that the country of
+    the currency writes before a fraction may do so here: ``$3.459`` is a price of fuel, or one in Chile.
     """
     if not amount.marks or amount.is_rate:
         return frozenset()
@@ -229,6 +267,6 @@ def _currency(amount: _Amount) -> str | None:
     return codes.pop() if len(codes) == 1 else None
 
 
-def _with_cents(found: Match) -> str:
+def _with_cents(found: re.Match[str]) -> str:
     """Return ``19€99`` with the currency behind the cents."""
     return f"{found[1]}{JOINT}{found[3]}{found[2]}{found[4]}"

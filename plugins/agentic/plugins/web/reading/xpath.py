@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Annotated
 
@@ -33,7 +34,14 @@ XPath = Annotated[str, AfterValidator(_checked)]
 """An XPath expression, checked when the spec is read."""
 
 
-def find(expression: str, scope: Document | Element, meter: TextMeter, *, as_html: bool) -> list[JSONValue]:
+def find(
+    expression: str,
+    scope: Document | Element,
+    meter: TextMeter,
+    *,
+    as_html: bool,
+    text_of: Callable[[Element], str] | None = None,
+) -> list[JSONValue]:
     """Return what ``expression`` leads to: texts of elements, values of attributes, a number or a truth.
 
     Args:
@@ -41,6 +49,7 @@ def find(expression: str, scope: Document | Element, meter: TextMeter, *, as_htm
         scope: A page, or an element of one: for the expression it is a page of its own.
         meter: Counts what is read.
         as_html: Elements as markup instead of their text.
+        text_of: Returns the text of an element; None: all text in it.
 
     Raises:
         ActorError: The page is too large for the expression, or too much is read of it (``too_large``).
@@ -52,7 +61,7 @@ def find(expression: str, scope: Document | Element, meter: TextMeter, *, as_htm
     check_xpath(expression, scope)
     found = _compiled(expression)(scope)
     if isinstance(found, list):
-        return [_value(each, meter, as_html=as_html) for each in found]
+        return [_value(each, meter, as_html=as_html, text_of=text_of) for each in found]
     return [] if found == "" else [found]
 
 
@@ -60,7 +69,13 @@ def find(expression: str, scope: Document | Element, meter: TextMeter, *, as_htm
 _apart = lru_cache(maxsize=2)(parse_apart)
 
 
-def _value(found: Node | str, meter: TextMeter, *, as_html: bool) -> JSONValue:
+def _value(
+    found: Node | str, meter: TextMeter, *, as_html: bool, text_of: Callable[[Element], str] | None
+) -> JSONValue:
+    if text_of is not None and isinstance(found, Element):
+        found = text_of(found)
+        meter.take(len(found))
+        return found
     if not isinstance(found, str):
         found = found.html if as_html else found.text
     meter.take(len(found))
