@@ -18,7 +18,7 @@ FieldType = Literal[
 
 
 AMOUNTS = frozenset({"integer", "number", "price"})
-"""Types of which the text is a number."""
+"""Types that are read from the number in a text."""
 
 
 def convert(

@@ -59,7 +59,7 @@ _TIMES = re.compile(
 _FACTORS = (10**3, 10**6, *(factor for factor, _ in _WORDS))
 _CENTS = re.compile(rf"(\d){JOINT}(\d\d)([^\d.,{JOINT}]|\Z)")
 _WHOLE = re.compile(r"[.,:]\s?[-–—―=]+")
-"""What says that there is no fraction: ``1.299,-``."""
+"""These signs end a number without a fraction: ``1.299,-``."""
 
 
 class AmbiguousError(ValueError):
@@ -163,13 +163,13 @@ def _goes_on(head: str, between: str, atom: str) -> bool:
 def value_of(
     number: Number, decimal: Decimal | None, *, whole: bool = False, groups: frozenset[str] = frozenset()
 ) -> float | None:
-    """Return the value of a number; None if it is none, but a date or a version: ``1.2.3``.
+    """Return the value of a number; None for a date or a version: ``1.2.3``.
 
     Args:
         number: Of a text.
         decimal: The character before a fraction; None if that is not known.
         whole: It has no fraction.
-        groups: Characters that group digits, if three digits follow and nothing else says what they do.
+        groups: Characters that group digits, if three digits follow and nothing else decides.
 
     Raises:
         AmbiguousError: It may be one of several.
@@ -201,7 +201,7 @@ def _begins_with_fraction(number: Number) -> bool:
 
 @lru_cache(maxsize=1024)
 def _digits(text: str, decimal: Decimal | None, groups: frozenset[str]) -> str | None:  # noqa: PLR0911 - one for each form
-    """Return a number without what groups its digits, a point before its fraction; None if it is none."""
+    """Return a number without what groups its digits, a point before its fraction; None for other texts."""
     if GAP in text:
         first, second = text.split(GAP, 1)
         raise AmbiguousError(f"{first} and {second} may be one number or two; select one element")
@@ -237,7 +237,7 @@ def _plain_head(head: str, fraction: str, grouping: frozenset[str]) -> str | Non
 
 
 def _grouped(text: str, grouping: frozenset[str]) -> str | None:
-    """Return a whole number without what groups its digits: by three, or as in India; None if it is none."""
+    """Return a whole number without what groups its digits: by three, or as in India; None for other texts."""
     marks = {char for char in text if not char.isdigit()}
     if len(marks) != 1 or not marks <= grouping:
         return None
