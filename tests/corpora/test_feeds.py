@@ -57,23 +57,14 @@ DIFFERENT = {
         "atom10/entry_link_length.xml url",
         "atom10/entry_link_rel_*.xml url",
     ),
-    "when it was updated, where nothing says when it was published": (
-        "atom/entry_modified*.xml published",
-        "atom/entry_updated_*.xml published",
-        "psc/*.xml published",
-        "rss/item_dcterms_modified*.xml published",
-    ),
     "dc:date is when it was published": (
-        "namespace/*withModules*.xml published",
         "rss/item_dc_date*.xml published",
         "rss/item_dc_date*.xml updated",
     ),
     "of two values for one thing it is the other": (
-        "atom/entry_published_parsed_date_overwriting.xml published",
         "atom/entry_updated_multiple_values.xml updated",
         "media-rss/item_media_title2.xml title",
     ),
-    "a guid that is an address is a link": ("rss/item_guid_not_permalink*.xml url",),
     "a title is no base64 in Atom 1.0": ("atom10/entry_title_base64*.xml title",),
     "an image's title is not the item's": ("rss/item_category_image.xml title",),
     "of RSS in a namespace the items are read, not what is said of the feed": (
@@ -85,6 +76,12 @@ DIFFERENT = {
         "media-rss/media_group.xml text",
     ),
     "Atom's id and link are nothing in RSS": ("psc/rss2.0simplechapter.xml *",),
+    "entities are read as browsers read them": ("lang.xml feed-title", "rang.xml feed-title"),
+    "an entry that is cut off is not an entry": ("rss_incomplete_cdata.xml count",),
+    "a charset that nothing names is windows-1252": (
+        "chardet/shiftjis.xml title",
+        "bozo_invalid-bytes-with-bom.xml feed-title",
+    ),
 }
 
 
@@ -107,7 +104,8 @@ def test_feeds_of_feedparser_are_read_as_it_reads_them(kind: str, line: Open) ->
     patterns = [pattern for patterns in DIFFERENT.values() for pattern in patterns]
     assert [one for one in sorted(different) if not any(fnmatch(one, pattern) for pattern in patterns)] == []
     if kind == "wellformed":
-        assert [one for one in patterns if not any(fnmatch(each, one) for each in different)] == []
+        used = [pattern for pattern in patterns if "/" in pattern and not pattern.startswith("chardet/")]
+        assert [one for one in used if not any(fnmatch(each, one) for each in different)] == []
 
 
 def test_feeds_of_reader_are_read_as_it_expects(line: Open) -> None:
@@ -125,9 +123,9 @@ def test_feeds_of_reader_are_read_as_it_expects(line: Open) -> None:
             compared += len(FIELDS)
             different += [f"{path.stem} {name}" for name in FIELDS if ours.get(name) != theirs.get(name)]
     told.notes.append(f"{compared - len(different)} of {compared} values are as it expects")
-    # In turn: when it was updated is taken, where nothing says when it was published; an id is no address.
-    assert sorted(different) == ["full.atom published", "relative.rss id"]
-    assert told.refused.total() == 1  # unknown.json, which says that it is of another format
+    # An id is no address.
+    assert sorted(different) == ["relative.rss id"]
+    assert told.refused.total() == 0
 
 
 def _read(body: bytes, told: Line) -> Feed | None:

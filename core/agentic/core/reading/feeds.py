@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from html.parser import HTMLParser
 from io import BytesIO
 from typing import Any, cast
 from urllib.parse import urljoin
 
 from agentic.core.linear import LinearPattern
 from agentic.core.reading.addresses import absolute
-from agentic.core.reading.dates import iso_moment
+from agentic.core.reading.dates import as_utc, parse_moment
 from agentic.core.reading.extras import load, require
+from agentic.core.reading.feed_facts import ROOTS, FeedFacts, feed_facts
+from agentic.core.reading.feed_json import is_json, json_entry, read_json_feed
 from agentic.core.reading.isolated import IsolatedCallError, ProcessEndedError, call_isolated
-from agentic.core.reading.markup import Ended, MarkupError, elements
+from agentic.core.reading.lenient_xml import repair_xml, xml_in_utf_8
+from agentic.core.reading.markup import MarkupError
+from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 
 EXTRA = "feeds"
+LIBRARIES = ("fastfeedparser", "feedparser")
+FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
+PREFIXES = tuple(
+    (f"<{prefix}:".encode(), f"xmlns:{prefix}".encode())
+    for prefix in ("atom", "content", "dc", "itunes", "media")
+)
+RFC_822 = re.compile(r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}\s{1,5}\d{1,2}:\d{2}")
 ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
 """Accept header for feeds."""
-XML_BASE = LinearPattern(
-    r"<(?:rss|channel|feed|rdf:RDF)\b[^>]*\bxml:base\s*=\s*[\"']([^\"']+)[\"']", ascii_only=True
-)
 LANGUAGE = LinearPattern(
     r"<(?:dc:)?language>\s*([\w-]+)\s*</|<feed\b[^>]*\bxml:lang\s*=\s*[\"']([\w-]+)[\"']", ascii_only=True
 )
@@ -33,7 +44,6 @@ PERIOD = LinearPattern(
 FREQUENCY = LinearPattern(r"<(?:\w+:)?updateFrequency\b[^>]*>\s*(\d{1,6})\s*</", ascii_only=True)
 PERIODS_S = {"hourly": 3_600, "daily": 86_400, "weekly": 604_800, "monthly": 2_592_000, "yearly": 31_536_000}
 YOUTUBE = b"http://www.youtube.com/xml/schemas/"
-TEXTS = frozenset({("title",), ("summary",), ("description",), ("body",)})
 HEAD_BYTES = 16 * 1024
 MAX_BROKEN_BYTES = 4 * 1024 * 1024  # feedparser takes up to eight seconds for one MB
 
@@ -48,7 +58,9 @@ class Feed:
     Attributes:
         url: The page of the feed.
         interval_s: Minimum time between two requests (``ttl``, ``sy:updatePeriod``).
-        items: Its entries, in its order.
+        items: Its entries, in its order; only whole ones.
+        is_cut: The answer ended before its end: ask again for the rest.
+        notes: What could not be read, a sentence each.
     """
 
     title: str | None
@@ -56,26 +68,31 @@ class Feed:
     language: str | None
     interval_s: int | None
     items: tuple[Item, ...]
+    is_cut: bool = False
+    notes: tuple[str, ...] = ()
 
 
-def read_feed(body: bytes, url: str) -> Feed:
+def read_feed(body: bytes, url: str, content_type: str | None = None) -> Feed:
     """Return a feed: RSS, Atom, RDF or JSON Feed.
 
-    fastfeedparser reads well-formed feeds, and feedparser all others: the first recovers by leaving out
-    unreadable parts, the second costs fifty times as much, and runs in a process of its own. Blocks.
+    fastfeedparser reads well-formed feeds. Others are repaired first
+    (:mod:`~agentic.core.reading.lenient_xml`). feedparser reads those that cannot be repaired: it costs fifty
+    times as much, and runs in a process of its own. Blocks.
 
     Args:
         body: As it came.
         url: Its address, for relative addresses.
+        content_type: The header of that name, for the charset.
 
     Raises:
         MarkupError: It is not a feed.
         MissingExtraError: A library is not installed.
     """
-    found = _read_fast(body)
-    feed = _feed_of(*found, body, url) if found else _read_broken(body, url)
+    for library in LIBRARIES:
+        require(library, EXTRA)
+    feed = _read_json(body, url, content_type) if is_json(body) else _read_xml(body, url, content_type)
     if feed is None:
-        raise MarkupError("it is neither RSS, Atom, RDF nor JSON Feed")
+        raise MarkupError(_why_not(body, url))
     return feed
 
 
@@ -83,93 +100,232 @@ def read_slowly(payload: bytes) -> JSONValue:
     """Return the result of feedparser, for the process that :func:`read_feed` calls it in.
 
     None if it is not a feed.
-
-    Args:
-        payload: The URL in JSON, a line feed, and the body.
     """
-    head, _, body = payload.partition(b"\n")
     feedparser = load("feedparser", EXTRA)
     # Bytes alone would first be taken for a file name.
-    found = feedparser.parse(BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
+    found = feedparser.parse(BytesIO(payload), sanitize_html=False, resolve_relative_uris=False)
     if not found.get("version"):
         return None
-    return cast(JSONValue, asdict(_feed_of(found.feed, found.entries, body, str(json.loads(head)))))
+    feed = {name: _text(found.feed.get(name)) for name in ("title", "link", "language")}
+    return {"feed": cast(JSONValue, feed), "entries": [_plain(entry) for entry in found.entries]}
 
 
-def _feed_of(feed: _Found, entries: Sequence[_Found], body: bytes, url: str) -> Feed:
-    named = XML_BASE.search(_head(body))
-    base = urljoin(url, named[1]) if named else url
-    home = _text(feed.get("link"))
+def _plain(entry: _Found) -> JSONValue:
+    """Return the parts of an entry of feedparser that are used, as JSON."""
+    link = entry.get("link")
+    # feedparser takes any id for a link if there is no other.
+    is_link = any(one.get("href") == link for one in entry.get("links") or ()) or _is_address(link)
+    found = {
+        **{name: _text(entry.get(name)) for name in ("id", "title", "author", "summary", "yt_videoid")},
+        "link": _text(link) if is_link else None,
+        "published": _text(entry.get("published")),
+        # feedparser would return the publication time instead, with a warning.
+        "updated": _text(entry.get("updated")) if "updated" in entry else None,
+        "content": [{"value": _text(part.get("value"))} for part in entry.get("content") or ()],
+        "tags": [{"term": _text(tag.get("term"))} for tag in entry.get("tags") or ()],
+        "enclosures": [
+            {"url": address, "type": _text(one.get("type")), "length": _text(str(one.get("length") or ""))}
+            for address, one in _enclosures(entry)
+        ],
+        "media_statistics": {"views": _text((entry.get("media_statistics") or {}).get("views"))},
+    }
+    return cast(JSONValue, found)
+
+
+def _read_json(body: bytes, url: str, content_type: str | None) -> Feed | None:
+    if (found := read_json_feed(body, content_type)) is None:
+        return None
+    values = found.values
+    home = absolute(url, str(values.get("home_page_url") or "") or url)
+    own = absolute(url, str(values.get("feed_url") or "") or url)
+    base = (home if values.get("home_page_url") else own) or url
+    entries = [json_entry(item) for item in found.items]
+    notes = [f"{found.left_out} items are not objects, and were skipped"] if found.left_out else []
     return Feed(
-        title=_text(feed.get("title")),
-        url=absolute(base, home) if home else None,
-        language=_language(feed, body),
-        interval_s=_interval_s(_head(body)),
+        title=_text(values.get("title")),
+        url=home if values.get("home_page_url") else None,
+        language=_text(values.get("language")),
+        interval_s=None,
         items=tuple(_item(entry, base) for entry in entries),
+        is_cut=found.is_cut,
+        notes=(*notes, *_of_cut(len(entries), is_cut=found.is_cut)),
     )
 
 
-def _read_fast(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
-    """Return feed and entries, None if it is neither a JSON Feed nor well-formed XML with entries.
+def _read_xml(body: bytes, url: str, content_type: str | None) -> Feed | None:
+    document = _opened(body, content_type)
+    facts, whole, notes = document.facts, document.body, document.losses
+    is_feed = facts is not None and facts.root in ROOTS
+    if facts is None or not (is_feed or facts.fault) or b"<" not in whole:
+        return None
+    is_broken, is_cut = facts.fault is not None and not (is_feed and facts.is_short), facts.is_cut and is_feed
+    if is_broken:
+        whole, is_cut = _up_to_the_cut(whole)
+        notes = (*notes, f"{facts.fault}; parts of it may be missing")
+    elif facts.fault:
+        whole = whole[: facts.whole] + facts.open
+    found = None if facts.is_odd or is_broken else _read_fast(whole, facts)
+    if (found := found or _read_broken(whole)) is None:
+        return _nothing_yet(whole, notes) if is_cut and is_feed else None
+    feed, entries = found
+    if is_broken or len(facts.entries) != len(entries):
+        facts.entries.clear()
+    return Feed(
+        title=_text(feed.get("title")),
+        url=_home(feed, facts, url),
+        language=_language(feed, body),
+        interval_s=_interval_s(_head(body)),
+        items=tuple(_items(entries, facts, url)),
+        is_cut=is_cut,
+        notes=(*notes, *_of_cut(len(entries), is_cut=is_cut)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Document:
+    """A document in UTF-8, repaired if need be.
+
+    Attributes:
+        facts: None if it declares entities or is nested too deep.
+        losses: What decoding it could not keep.
+    """
+
+    body: bytes
+    facts: FeedFacts | None
+    losses: tuple[str, ...] = ()
+
+
+def _opened(body: bytes, content_type: str | None) -> _Document:
+    """Return a document as it is, if it is well-formed, else repaired."""
+    plain = xml_in_utf_8(body, content_type)
+    facts = None if _is_odd_markup(plain) else _facts(plain)
+    if facts is not None and facts.fault is None:
+        return _Document(body=plain, facts=facts)
+    repaired = repair_xml(body, content_type)
+    return _Document(body=repaired.body, facts=_facts(repaired.body), losses=repaired.losses)
+
+
+def _is_odd_markup(body: bytes) -> bool:
+    """Return whether a parser might lose something of well-formed XML without saying so.
+
+    With a document type, each unknown entity is skipped, and texts in an undeclared namespace are lost.
+    """
+    if b"<!DOCTYPE" in body[:HEAD_BYTES]:
+        return True
+    return any(used in body and declared not in body for used, declared in PREFIXES)
+
+
+def _facts(body: bytes) -> FeedFacts | None:
+    try:
+        return feed_facts(body)
+    except MarkupError:
+        return None
+
+
+def _nothing_yet(body: bytes, notes: tuple[str, ...]) -> Feed:
+    """Return a feed that was cut off before its first entry was whole."""
+    return Feed(
+        title=None,
+        url=None,
+        language=None,
+        interval_s=_interval_s(_head(body)),
+        items=(),
+        is_cut=True,
+        notes=(*notes, *_of_cut(0, is_cut=True)),
+    )
+
+
+def _of_cut(count: int, *, is_cut: bool) -> tuple[str, ...]:
+    if not is_cut:
+        return ()
+    return (
+        f"the answer cannot be read to its end: it has {count} whole entries, the rest is left for later",
+    )
+
+
+def _up_to_the_cut(body: bytes) -> tuple[bytes, bool]:
+    """Return a broken feed without an entry that was cut off at its end, and whether there was one."""
+    last = max(body.rfind(tag) for tag in (b"</item>", b"</entry>"))
+    begun = max(body.rfind(tag) for tag in (b"<item>", b"<item ", b"<entry>", b"<entry "))
+    if any(
+        tag in body[max(last, begun, 0) :].lower()
+        for tag in (b"</rss", b"</feed", b"</rdf:rdf", b"</channel")
+    ):
+        return body, False
+    return (body[:begun], True) if begun > last else (body, True)
+
+
+def _home(feed: _Found, facts: FeedFacts, url: str) -> str | None:
+    home = facts.home or _text(feed.get("link"))
+    return absolute(urljoin(url, facts.base or ""), home) if home else None
+
+
+def _items(entries: Sequence[_Found], facts: FeedFacts, url: str) -> Iterable[Item]:
+    """Yield the entries, with the identities, addresses and times that their feed wrote."""
+    site = facts.home or facts.own
+    base = urljoin(url, facts.base) if facts.base else (absolute(url, site) if site else None) or url
+    if not facts.entries:
+        yield from (_item(entry, base) for entry in entries)
+        return
+    for entry, fact in zip(entries, facts.entries, strict=True):
+        told = {
+            **entry,
+            "id": fact.id,
+            "link": fact.link,
+            "published": fact.published,
+            "updated": fact.updated,
+        }
+        yield _item({**told, "own_link": fact.own_link}, urljoin(url, fact.base) if fact.base else base)
+
+
+def _read_fast(body: bytes, facts: FeedFacts) -> tuple[_Found, Sequence[_Found]] | None:
+    """Return feed and entries; None if fastfeedparser finds others than there are.
 
     None, too, for content that fastfeedparser would lose, such as the id and the views of a YouTube video.
     """
     if YOUTUBE in body[:HEAD_BYTES]:
         return None
     fastfeedparser = load("fastfeedparser", EXTRA)
-    is_json = body.lstrip()[:1] == b"{"
     try:
-        if not is_json and any(_is_lost(element) for element in elements([body])):
-            return None
         found = fastfeedparser.parse(body)
     except Exception:  # for any error, the other parser is used
         return None
-    return (found.feed, found.entries) if found.entries or is_json else None
+    return (found.feed, found.entries) if found.entries and len(found.entries) == len(facts.entries) else None
 
 
-def _is_lost(element: Ended) -> bool:
-    """Return whether it is markup in a text, as Atom has it in its ``xhtml``, or a text in base64."""
-    return element.path[-2:-1] in TEXTS or element.attributes.get("mode") == "base64"
-
-
-def _read_broken(body: bytes, url: str) -> Feed | None:
-    if b"<!ENTITY" in body:  # it may stand behind a long comment
-        return None
+def _read_broken(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
     if len(body) > MAX_BROKEN_BYTES:
         raise MarkupError(
             f"it is broken, or has markup in its texts, and the limit for such feeds is {MAX_BROKEN_BYTES} "
             "bytes"
         )
-    require("feedparser", EXTRA)
     try:
         # 50 KB of a name, or of empty lines before the first `<`, keep its regular expressions busy for
         # minutes.
-        found = call_isolated(f"{__name__}:{read_slowly.__name__}", json.dumps(url).encode() + b"\n" + body)
+        found = call_isolated(f"{__name__}:{read_slowly.__name__}", body)
     except ProcessEndedError as exc:
         raise MarkupError(f"it is broken, and {exc}") from None
     except IsolatedCallError:  # it reads nearly everything, and fails in many ways on the rest
         return None
     if found is None:
         return None
-    facts = cast("dict[str, Any]", found)
-    return Feed(**{**facts, "items": tuple(facts["items"])})
+    told = cast("dict[str, Any]", found)
+    return told["feed"], told["entries"]
 
 
 def _item(entry: _Found, base: str) -> Item:
     link = _text(entry.get("link"))
-    address = absolute(base, link) if link else None
     return {
-        # As in fastfeedparser: otherwise an entry would change its id when its feed is broken for a day.
-        "id": _text(entry.get("id")) or link,
+        # A link is the id as the feed wrote it.
+        "id": _text(entry.get("id")) or _text(entry.get("own_link")) or link,
         "title": _text(entry.get("title")),
-        "url": address,
+        "url": absolute(base, link) if link else None,
         "published": _moment(entry.get("published")),
-        # feedparser would return the publication time instead, with a warning.
-        "updated": _moment(entry.get("updated")) if "updated" in entry else None,
+        "updated": _moment(entry.get("updated")),
         "author": _text(entry.get("author")),
         "summary": _text(entry.get("summary")) or _text(entry.get("description")),
         "content": next((_text(part.get("value")) for part in entry.get("content") or ()), None),
-        "enclosures": [_enclosure(one, base) for one in _enclosures(entry)],
+        "enclosures": [_enclosure(address, one, base) for address, one in _enclosures(entry)],
         "tags": [term for tag in entry.get("tags") or () if (term := _text(tag.get("term")))],
         **_video(entry),
     }
@@ -182,20 +338,58 @@ def _video(entry: _Found) -> Item:
     return {"video_id": video_id, "views": _number((entry.get("media_statistics") or {}).get("views"))}
 
 
-def _enclosures(entry: _Found) -> Iterable[_Found]:
-    """Return each enclosure once: the libraries list them separately, among the links, or both."""
+def _enclosures(entry: _Found) -> Iterable[tuple[str, _Found]]:
+    """Return each enclosure once, by address: the libraries list them apart, among the links, or both."""
     linked = (link for link in entry.get("links") or () if link.get("rel") == "enclosure")
     found = [*(entry.get("enclosures") or ()), *linked]
-    return {address: one for one in found if (address := one.get("url") or one.get("href"))}.values()
+    return {
+        address: one for one in found if (address := _text(str(one.get("url") or one.get("href") or "")))
+    }.items()
 
 
-def _enclosure(one: _Found, base: str) -> Item:
-    address = _text(str(one.get("url") or one.get("href"))) or ""
+def _enclosure(address: str, one: _Found, base: str) -> Item:
     return {
         "url": absolute(base, address) or address,
         "type": _text(one.get("type")),
         "length": _number(one.get("length")),
     }
+
+
+def _why_not(body: bytes, url: str) -> str:
+    """Return why a body is not a feed, and where the page that it is has one."""
+    head = body[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")[:1024].lower()
+    sentence = "it is neither RSS, Atom, RDF nor JSON Feed"
+    if not head.startswith(b"<") or (b"<html" not in head and b"<!doctype html" not in head):
+        return sentence
+    if (named := _named_feed(_head(body), url)) is not None:
+        return f"{sentence}, but an HTML page, which names the feed {safe_url(named)}: watch that one"
+    return f"{sentence}, but an HTML page that names no feed"
+
+
+def _named_feed(page: str, url: str) -> str | None:
+    finder = _FeedLinks()
+    finder.feed(page)
+    return next((found for href in finder.hrefs if (found := absolute(url, href))), None)
+
+
+class _FeedLinks(HTMLParser):
+    """Collects the feeds that a page names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hrefs: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take the address of a feed."""
+        told = {name: value or "" for name, value in attrs}
+        is_feed = told.get("type", "").strip().lower() in FEED_TYPES
+        if (
+            tag == "link"
+            and is_feed
+            and "alternate" in told.get("rel", "").lower().split()
+            and "href" in told
+        ):
+            self.hrefs.append(told["href"])
 
 
 def _head(body: bytes) -> str:
@@ -221,8 +415,18 @@ def _language(feed: _Found, body: bytes) -> str | None:
 
 
 def _moment(value: object) -> str | None:
-    text = _text(value)
-    return (iso_moment(text) or text) if text else None
+    """Return a time in ISO 8601 and UTC; the text itself, if it is not known as a time."""
+    if (text := _text(value)) is None:
+        return None
+    try:
+        found = parsedate_to_datetime(text) if RFC_822.search(text[:60]) else parse_moment(text)
+        return as_utc(found).astimezone(UTC).isoformat() if found else text
+    except (ValueError, OverflowError, TypeError):
+        return text
+
+
+def _is_address(value: object) -> bool:
+    return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
 
 
 def _number(value: object) -> int | None:

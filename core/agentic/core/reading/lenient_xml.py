@@ -16,6 +16,7 @@ from w3lib.encoding import http_content_type_encoding, resolve_encoding
 HEAD_BYTES = 64 * 1024
 """Where the beginning of a document is looked for."""
 UTF_8 = "utf-8"
+EBCDIC = "<?xm".encode("cp037")
 BLANKS = "\ufeff \t\r\n\0"
 MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -78,6 +79,7 @@ class RepairedXml:
 
     body: bytes
     repairs: tuple[str, ...]
+    losses: tuple[str, ...] = ()
 
 
 def xml_in_utf_8(body: bytes, content_type: str | None = None) -> bytes:
@@ -110,8 +112,10 @@ def decode_xml(body: bytes, content_type: str | None = None) -> tuple[str, tuple
     for mark, codec in MARKS:
         if body.startswith(mark):
             return _decoded(body[len(mark) :], codec)
-    if unmarked := _unmarked_utf_16(body[:HEAD_BYTES]):
+    if unmarked := _unmarked(body[:HEAD_BYTES]):
         return _decoded(body, unmarked)
+    if body.startswith(EBCDIC):
+        return _decoded(body, _ebcdic(body))
     codecs_named = _named(body, content_type)
     if _is_utf_8(body) and not _is_rather(codecs_named, body):
         return _decoded(body, UTF_8)
@@ -138,18 +142,29 @@ def repair_xml(body: bytes, content_type: str | None = None) -> RepairedXml:
     for step in (_without_junk, _without_controls, _with_sound_references, _with_namespaces, _without_rest):
         text, sentences = step(text)
         repairs += sentences
-    return RepairedXml(text.encode(UTF_8, "replace"), tuple(repairs))
+    return RepairedXml(text.encode(UTF_8, "replace"), tuple(repairs), told)
 
 
-def _unmarked_utf_16(head: bytes) -> str | None:
-    """Return the UTF-16 that a document without a byte order mark begins in."""
+def _unmarked(head: bytes) -> str | None:
+    """Return the UTF-16 or UTF-32 that a document without a byte order mark begins in."""
     first = head.find(b"<")
     if first < 0 or head[:first].strip(b" \t\r\n\0"):
         return None
-    if first % 2 == 0 and head[first + 1 : first + 2] == head[first + 3 : first + 4] == b"\0":
-        return "utf-16-le"
-    is_big = first % 2 == 1 and head[first - 1 : first] == head[first + 1 : first + 2] == b"\0"
-    return "utf-16-be" if is_big else None
+    after = head[first + 1 : first + 4]
+    if after == b"\0\0\0":
+        return "utf-32-be" if first % 4 == 3 else "utf-32-le"
+    if len(after) == 3 and after[0] == after[2] == 0:
+        return "utf-16-be" if first % 2 else "utf-16-le"
+    return None
+
+
+def _ebcdic(body: bytes) -> str:
+    """Return the codec that a document in one of the charsets of mainframes declares."""
+    declared = _DECLARED.search(body[:1024].decode("cp037").encode("ascii", "replace"))
+    try:
+        return codecs.lookup(declared[1].decode("ascii", "replace")).name if declared else "cp037"
+    except LookupError:
+        return "cp037"
 
 
 def _is_utf_8(body: bytes) -> bool:

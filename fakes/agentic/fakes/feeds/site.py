@@ -6,7 +6,7 @@
     /feed.json           JSON Feed 1.1                 /podcast.xml    RSS 2.0 with enclosures
     /youtube.xml         a channel of YouTube          /subscriptions.opml  a list of feeds
     /relative.xml        links that count from ``xml:base``
-    /malformed.xml       bare ampersands, missing end tags
+    /malformed.xml       bare ampersands, a missing end tag
     /wrong-charset.xml   says UTF-8 and is windows-1252
     /entry/{number}      what an entry links to
 

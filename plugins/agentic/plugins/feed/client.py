@@ -62,7 +62,7 @@ def validators(feed: FeedState) -> dict[str, str]:
 
 def _read(response: HttpResponse) -> Feed:
     try:
-        return read_feed(response.body, response.url)
+        return read_feed(response.body, response.url, response.headers.get("content-type"))
     except MissingExtraError:
         raise
     except Exception as exc:  # two libraries read untrusted input; each fails in its own ways

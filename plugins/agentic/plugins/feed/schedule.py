@@ -86,8 +86,9 @@ def read(
             "title": found.title or feed.title,
             "home_url": found.url or feed.home_url,
             "language": found.language or feed.language,
-            "etag": _sound(headers.get("etag")),
-            "last_modified": _sound(headers.get("last-modified")),
+            # A confirmed answer (304) would never bring the rest of an answer that was cut off.
+            "etag": None if found.is_cut else _sound(headers.get("etag")),
+            "last_modified": None if found.is_cut else _sound(headers.get("last-modified")),
             "changed_at": now,
         }
     )
@@ -97,7 +98,11 @@ def read(
         outcome=PollOutcome.READ,
         entries=found.items[:max_entries],
         left_out=left_out,
-        warnings=(*_moved(feed, after), *_left_out(after, len(found.items), left_out)),
+        warnings=(
+            *_moved(feed, after),
+            *(f"{after.name}: {clean_text(note)}" for note in found.notes),
+            *_left_out(after, len(found.items), left_out),
+        ),
     )
 
 

@@ -21,6 +21,7 @@ BOMB = b"""<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;
 <rss version="2.0"><channel><item><title>&b;</title></item></channel></rss>"""
 
 HALF = b"<rss version='2.0'><channel><item><title>&#xD800; & b</title></item></channel></rss>"
+TAGS = b"<item><title>a <b>c</title></item>"
 
 
 def served(name: str) -> bytes:
@@ -96,6 +97,7 @@ def test_an_entry_without_an_id_is_known_by_the_same_word_when_its_feed_is_broke
 
 
 def test_half_a_character_becomes_a_question_mark() -> None:
+    assert read_feed(HALF, BASE).items[0]["title"] == "? & b"
     body = b'{"version": "https://jsonfeed.org/version/1.1", "items": [{"id": "1", "title": "a\\ud83d"}]}'
     assert read_feed(body, BASE).items[0]["title"] == "a?"
 
@@ -107,7 +109,7 @@ def test_a_feed_may_be_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"<html><body>hi</body></html>", b'{"a": 1}', b"\x00\xff", b"plain", BOMB, HALF]
+    "body", [b"", b"<html><body>hi</body></html>", b'{"a": 1}', b"\x00\xff", b"plain", BOMB]
 )
 def test_what_is_no_feed_is_refused(body: bytes) -> None:
     with pytest.raises(MarkupError, match="neither RSS, Atom, RDF nor JSON Feed"):
@@ -129,15 +131,14 @@ def test_a_broken_feed_that_would_take_minutes_is_refused_with_the_limit(
     whole = EMPTY.replace(b"</channel>", b"<item><title>a</title></item>" * 100 + b"</channel>")
     assert len(read_feed(whole, BASE).items) == 100
     with pytest.raises(MarkupError, match="the limit for such feeds is 1000 bytes"):
-        read_feed(whole + b"<", BASE)
+        read_feed(whole.replace(b"</channel>", TAGS + b"</channel>"), BASE)
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        b"\n" * 50_000 + b"<" + EMPTY,
-        EMPTY.replace(b"</channel>", b"<item><author>" + b"a" * 50_000 + b"</author></item>") + b"<",
-        EMPTY.replace(b"</channel>", b"<item><author>" + b"a." * 25_000 + b"</author></item>") + b"<",
+        EMPTY.replace(b"</channel>", b"<item><author>" + b"a" * 50_000 + b"</author></item>" + TAGS),
+        EMPTY.replace(b"</channel>", b"<item><author>" + b"a." * 25_000 + b"</author></item>" + TAGS),
     ],
 )
 def test_a_feed_that_keeps_its_library_busy_for_minutes_is_refused(

@@ -91,7 +91,7 @@ def feed_of(target: Target) -> tuple[str, dict[str, object]]:
 
 def _posts(response: HttpResponse) -> tuple[Answer, ...]:
     try:
-        feed = read_feed(response.body, response.url)
+        feed = read_feed(response.body, response.url, response.headers.get("content-type"))
     except MissingExtraError:
         raise
     except Exception as exc:  # two libraries read untrusted input; each fails in its own ways

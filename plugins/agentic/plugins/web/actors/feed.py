@@ -11,6 +11,7 @@ from agentic.core.http import HttpRequest, HttpResponse, HttpSession
 from agentic.core.reading.addresses import absolute
 from agentic.core.reading.feeds import ACCEPT, Feed, Item, read_feed
 from agentic.core.reading.markup import MarkupError
+from agentic.core.settings import safe_url
 from agentic.core.threads import in_spare_thread
 from agentic.plugins.web.login.sessions import used_session
 from agentic.plugins.web.reading.html import parse
@@ -66,6 +67,8 @@ class FeedActor(Actor[FeedInput, FeedOutput]):
             if (named := _named_feed(response)) is not None:
                 response = await _get(ctx, named, session)
         feed = await _read(response)
+        for note in feed.notes:
+            ctx.warn(f"{safe_url(response.url)}: {note}")
         if given.required and not feed.items:
             raise ActorError(f"the feed {response.url} has no items", failure_class="empty")
         items = feed.items[: given.max_items]
@@ -85,7 +88,8 @@ async def _get(ctx: ActorContext, url: str, session: HttpSession | None) -> Http
 
 async def _read(response: HttpResponse) -> Feed:
     try:
-        return await in_spare_thread(read_feed, response.body, response.url)
+        kind = response.headers.get("content-type")
+        return await in_spare_thread(read_feed, response.body, response.url, kind)
     except MarkupError as exc:
         message = f"{response.url} is not a feed: {exc}"
         raise ActorError(message, failure_class="decode", status=response.status) from None
