@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.actors import ActorError
+from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
 from agentic.plugins.web.reading.currencies import CODES, WORDS
-from agentic.plugins.web.reading.digits import AmbiguousError
 from agentic.plugins.web.reading.numbers import parse_number, parse_price
 
 PRICES: list[tuple[str, float, str | None]] = [

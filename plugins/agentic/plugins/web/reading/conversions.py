@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from agentic.core.reading.addresses import absolute
-from agentic.core.reading.dates import parse_moment
+from agentic.core.reading.dates import DateOrder, read_moment
 from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.digits import Decimal
 from agentic.plugins.web.reading.numbers import parse_number, parse_price
@@ -28,6 +28,7 @@ def convert(
     date_format: str | None = None,
     *,
     decimal: Decimal | None = None,
+    date_order: DateOrder | None = None,
 ) -> JSONValue:
     """Return what a value found on a page is as a value of a type, None if it is none.
 
@@ -37,6 +38,7 @@ def convert(
         base: What an address is relative to.
         date_format: How a date is written, as for ``strptime``; the usual ways when None.
         decimal: The character before the fraction of a number; None: as the number shows.
+        date_order: Whether dates of digits begin with the day or with the month; None: as each date shows.
 
     Raises:
         AmbiguousError: A text may mean several values; it says which ones.
@@ -47,10 +49,13 @@ def convert(
         return value
     if kind == "boolean":
         return value if isinstance(value, bool) else True
+    if kind in ("date", "datetime"):
+        text = _text(value)
+        return None if text is None else _moment(text, kind, date_format, date_order)
     if kind in AMOUNTS and isinstance(value, int | float):
         return None if isinstance(value, bool) else _amount(value, kind)
     text = _text(value)
-    return None if text is None else _read(text, kind, base, date_format, decimal)
+    return None if text is None else _read(text, kind, base, decimal)
 
 
 def _amount(value: float, kind: FieldType) -> JSONValue:
@@ -60,14 +65,10 @@ def _amount(value: float, kind: FieldType) -> JSONValue:
     return _whole(value) if kind == "integer" else value
 
 
-def _read(
-    text: str, kind: FieldType, base: str, date_format: str | None, decimal: Decimal | None
-) -> JSONValue:
+def _read(text: str, kind: FieldType, base: str, decimal: Decimal | None) -> JSONValue:
     match kind:
         case "url":
             return absolute(base, text)
-        case "date" | "datetime":
-            return _moment(text, kind, date_format)
         case "price":
             return parse_price(text, decimal=decimal)
         case _:
@@ -84,8 +85,8 @@ def _whole(value: float) -> int | None:
     return int(value) if math.isfinite(value) and value == int(value) else None
 
 
-def _moment(text: str, kind: FieldType, date_format: str | None) -> str | None:
-    found = parse_moment(text, date_format)
+def _moment(text: str, kind: FieldType, date_format: str | None, date_order: DateOrder | None) -> str | None:
+    found = read_moment(text, date_format, order=date_order, is_day=kind == "date")
     if found is None:
         return None
     if kind == "date":

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.plugins.web.reading.currencies import find_marks
 
 Decimal = Literal[".", ","]
@@ -60,10 +61,6 @@ _FACTORS = (10**3, 10**6, *(factor for factor, _ in _WORDS))
 _CENTS = re.compile(rf"(\d){JOINT}(\d\d)([^\d.,{JOINT}]|\Z)")
 _WHOLE = re.compile(r"[.,:]\s?[-–—―=]+")
 """These signs end a number without a fraction: ``1.299,-``."""
-
-
-class AmbiguousError(ValueError):
-    """A text may mean several values. The message says which ones, and what to do."""
 
 
 class Number(NamedTuple):
@@ -237,7 +234,7 @@ def _plain_head(head: str, fraction: str, grouping: frozenset[str]) -> str | Non
 
 
 def _grouped(text: str, grouping: frozenset[str]) -> str | None:
-    """Return a whole number without what groups its digits: by three, or as in India; None for other texts."""
+    """Return a whole number without what groups its digits: by three, or as in India; or None."""
     marks = {char for char in text if not char.isdigit()}
     if len(marks) != 1 or not marks <= grouping:
         return None

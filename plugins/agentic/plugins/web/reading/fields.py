@@ -21,10 +21,12 @@ from turbohtml import Document, Element
 
 from agentic.core.actors import ActorError, Page
 from agentic.core.linear import RegexTooCostlyError, compile_linear
+from agentic.core.reading.ambiguous import AmbiguousError
+from agentic.core.reading.dates import DateOrder, is_whole_pattern
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.conversions import AMOUNTS, FieldType, convert
-from agentic.plugins.web.reading.digits import AmbiguousError, Decimal, shown, without_joints
+from agentic.plugins.web.reading.digits import Decimal, shown, without_joints
 from agentic.plugins.web.reading.html import (
     Selector,
     amount_text_of,
@@ -50,6 +52,12 @@ Item = dict[str, JSONValue]
 def _checked_regex(regex: str) -> str:
     compile_linear(regex)
     return regex
+
+
+def _checked_date_format(pattern: str) -> str:
+    if not is_whole_pattern(pattern):
+        raise ValueError(f"{pattern!r} is not a date format with year, month and day, such as %d/%m/%Y")
+    return pattern
 
 
 def _rule(value: object) -> object:
@@ -108,7 +116,12 @@ class FieldRule(BaseModel):
         default=None,
         description='Character before the fraction of a number, "." or ",": where 1.299 may be both.',
     )
-    date_format: str | None = Field(default=None, description="Date format, as for strptime: %d/%m/%Y.")
+    date_format: Annotated[str, AfterValidator(_checked_date_format)] | None = Field(
+        default=None, description="Date format, as for strptime: %d/%m/%Y; or epoch, epoch_ms."
+    )
+    date_order: DateOrder | None = Field(
+        default=None, description="dmy or mdy: whether 03/04/2026 begins with the day or the month."
+    )
     required: bool = Field(default=False, description="Fail with selector_missing if it is missing.")
     default: JSONValue = Field(default=None, description="Value if it is missing.")
     fields: dict[str, Annotated[FieldRule, BeforeValidator(_rule), OR_SELECTOR]] | None = Field(
@@ -352,7 +365,9 @@ def _matched(regex: str, value: JSONValue) -> JSONValue:
 
 def _converted(name: str, value: JSONValue, rule: FieldRule, base: str) -> JSONValue:
     try:
-        converted = convert(value, rule.kind, base, rule.date_format, decimal=rule.decimal)
+        converted = convert(
+            value, rule.kind, base, rule.date_format, decimal=rule.decimal, date_order=rule.date_order
+        )
         reason = ""
     except AmbiguousError as exc:
         converted, reason = None, f": {exc}"

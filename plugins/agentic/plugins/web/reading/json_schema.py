@@ -12,9 +12,9 @@ from pydantic import AfterValidator
 
 from agentic.core.actors import ActorError
 from agentic.core.linear import RegexTooCostlyError, compile_linear
+from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.core.reading.extras import load
 from agentic.core.types import JSONValue
-from agentic.plugins.web.reading.digits import AmbiguousError
 from agentic.plugins.web.reading.json_schema_keywords import LinearKeywords, patterns_in
 from agentic.plugins.web.reading.numbers import parse_number
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.currencies import (
     DOLLARS,
@@ -20,7 +21,6 @@ from agentic.plugins.web.reading.digits import (
     JOINT,
     MAX_CHARS,
     MAX_DIGITS,
-    AmbiguousError,
     Decimal,
     Number,
     find_numbers,
