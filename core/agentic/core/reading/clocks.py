@@ -48,11 +48,11 @@ class Clock(NamedTuple):
 
 
 def clock_around(ahead: str, behind: str, day: date) -> Clock | None:
-    """Return the time that stands behind a date, or before it; None if there is none.
+    """Return the time that stands behind a date, or before it, or None.
 
     Raises:
         AmbiguousError: Its zone is unknown, or one of several.
-        ValueError: There is no such time.
+        ValueError: The time does not exist.
     """
     found = _BEHIND.match(behind)
     if found is None or not _is_time(found):
