@@ -29,6 +29,7 @@ class Page(BaseModel):
         fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
         robots: What ``X-Robots-Tag`` says to crawlers; "" for nothing.
         next_url: URL of the next page of a list, from the header ``Link`` with ``rel=next``; absolute.
+        encoding: Of the body; the queries of its links are written in it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,6 +44,7 @@ class Page(BaseModel):
     fetched_by: str = "http"
     robots: str = ""
     next_url: str | None = None
+    encoding: str = "utf-8"
 
     @property
     def kind(self) -> Literal["html", "json", "other"]:
@@ -68,7 +70,8 @@ class PageOutput(BaseModel):
 
 
 class LinksOutput(BaseModel):
-    """The result of an actor that reads links: absolute canonical URLs in page order, each once."""
+    """The result of an actor that reads links: absolute URLs as they are requested, in page order,
+    each page once."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -81,7 +84,7 @@ class PageLink(BaseModel):
     """A page that a page links to.
 
     Attributes:
-        url: Absolute and canonical.
+        url: Absolute, as it is requested.
         rel: Words that every link to it has, such as ``nofollow``; sorted, "" for none.
         text: Of the first link that has one; "" where none has.
     """

@@ -22,6 +22,7 @@ from agentic.core.http.politeness.robots import RobotsGate
 from agentic.core.http.politeness.slots import note_begun
 from agentic.core.http.politeness.turns import HostTurns, ResourceOf
 from agentic.core.http.redirects import PERMANENT, next_request
+from agentic.core.http.resolving import request_url
 from agentic.core.http.sessions.credentials import learn_credentials, learn_session
 from agentic.core.http.transports.choice import open_transport
 from agentic.core.http.transports.port import Transport
@@ -111,6 +112,8 @@ class Fetcher:
                 the caller does that.
         """
         asked = HttpRequest(url=request) if isinstance(request, str) else request
+        if (written := request_url(asked.url)) != asked.url:
+            asked = replace(asked, url=written)
         response = await self._follow(asked, self._obeyed if asked.obey_robots else None)
         await self.judge(asked, response)
         return response

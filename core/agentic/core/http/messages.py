@@ -118,7 +118,12 @@ class HttpResponse:
 
     @property
     def text(self) -> str:
-        """The body as text; undecodable bytes become U+FFFD, with a warning.
+        """The body as text; see :attr:`decoded`."""
+        return self.decoded[1]
+
+    @property
+    def decoded(self) -> tuple[str, str]:
+        """The charset of the body, and the body as text; undecodable bytes become U+FFFD, with a warning.
 
         The charset comes from a byte order mark, the Content-Type or the document itself, unless the body
         contradicts that. Otherwise it is guessed: UTF-8 if the body is valid UTF-8, else as browsers do. See
@@ -127,13 +132,13 @@ class HttpResponse:
         declared = self.headers.get("content-type")
         if _is_utf_8(declared) and self.body[:1] not in MARKS:  # most pages
             try:
-                return self.body.decode()
+                return "utf-8", self.body.decode()
             except UnicodeDecodeError:
                 pass
         host = urlsplit(self.url).hostname or ""
         decoded = decode(self.body, declared, tld=host.rpartition(".")[2])
         self._report(decoded)
-        return decoded.text
+        return decoded.charset, decoded.text
 
     def _report(self, decoded: Decoded) -> None:
         if decoded.lost_count:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from urllib.parse import urljoin
+from urllib.parse import quote
 
 from agentic.core.http.errors import InvalidUrlError
 from agentic.core.http.messages import HttpRequest, HttpResponse
+from agentic.core.http.resolving import resolve
 from agentic.core.http.urls import origin_of
 from agentic.core.masking import has_secret, is_telling, passwords_in
 from agentic.core.settings import safe_url
@@ -18,6 +19,7 @@ STAYS = (
     "another origin, and the credentials of this request are for its own origin: nothing was sent there; "
     "if this is intended, use that address instead"
 )
+_ASCII = "".join(map(chr, range(128)))
 BODY_HEADERS = frozenset({"content-type", "content-length", "content-encoding"})
 # More fields than masking has: no site misses an extra one, but a missing one here is a leak.
 _SECRET_NAME = re.compile(
@@ -41,7 +43,7 @@ def next_request(request: HttpRequest, response: HttpResponse) -> HttpRequest | 
     location = response.headers.get("location", "").strip()
     if response.status not in REDIRECTS or not location:
         return None
-    url = _joined(request.url, location)
+    url = resolve(request.url, _with_escapes(location))
     following = replace(request, url=url)
     if _becomes_get(request.method, response.status):
         following = _without_body(following, "GET")
@@ -53,11 +55,14 @@ def next_request(request: HttpRequest, response: HttpResponse) -> HttpRequest | 
     return _without_body(replace(following, headers=public), following.method)
 
 
-def _joined(url: str, location: str) -> str:
-    try:
-        return urljoin(url, location)
-    except ValueError:  # its text may quote a password
-        raise InvalidUrlError(location, "a redirect leads to it, and its host is malformed") from None
+def _with_escapes(location: str) -> str:
+    """Return an address with an escape for each byte that is not ASCII, whatever encoding it is in.
+
+    Transports read fields as UTF-8 with surrogates for all other bytes.
+    """
+    if location.isascii():
+        return location
+    return quote(location.encode("utf-8", "surrogateescape"), safe=_ASCII)
 
 
 def _becomes_get(method: str, status: int) -> bool:

@@ -120,7 +120,9 @@ def without_credentials(url: str) -> str:
         return url
     parts = urlsplit(url)
     netloc = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))
+    written = urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))
+    is_marked = not parts.query and "?" in url.partition("#")[0]
+    return f"{written}?" if is_marked else written  # the library drops the mark of an empty query
 
 
 Param = str | int | float | bool

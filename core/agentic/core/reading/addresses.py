@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from urllib.parse import urljoin
+from collections.abc import Iterable
 
 from agentic.core.http import HttpError, canonical_url
-
-# Most links of most pages need no resolving: joining one the long way takes 15 us.
-_FROM_ROOT = re.compile(r"(?:/[a-z0-9_-][\w.~%=&?+,-]*)+/?", re.ASCII | re.IGNORECASE)
-_ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|\Z)", re.ASCII)
+from agentic.core.http.resolving import resolve
 
 
-def absolute(base: str, address: str) -> str | None:
-    """Return an address on a page as an absolute canonical URL; None if it is not a page: ``mailto:`` etc."""
-    address = address.strip()
-    origin = _ORIGIN.match(base) if _FROM_ROOT.fullmatch(address) else None
+def absolute(base: str, address: str, encoding: str = "utf-8") -> str | None:
+    """Return the URL that a browser requests for an address on a page; None for ``mailto:`` and the like.
+
+    Args:
+        base: What addresses on the page are relative to.
+        address: As the page has it.
+        encoding: Of the page; its queries are written in it.
+    """
     try:
-        return canonical_url(origin[0] + address if origin else urljoin(base, address))
-    except (HttpError, ValueError):
+        return resolve(base, address, encoding)
+    except HttpError:
         return None
+
+
+def each_page_once(urls: Iterable[str]) -> dict[str, str]:
+    """Return URLs without further spellings of one page, in order, by their canonical spelling."""
+    found: dict[str, str] = {}
+    for url in urls:
+        found.setdefault(canonical_url(url), url)
+    return found

@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Any, cast
 
 from agentic.core.actors import ActorContext, ActorError, Page
-from agentic.core.http import Headers, HttpRequest, HttpResponse, canonical_url
+from agentic.core.http import Headers, HttpRequest, HttpResponse
+from agentic.core.http.resolving import request_url
 from agentic.core.masking import mask_known
 from agentic.core.types import JSONValue
 
@@ -44,7 +45,7 @@ def page_of(asked_url: str, document: Document, now: datetime) -> Page:
     text = str(document.get("raw_html", ""))
     return Page(
         url=asked_url,
-        final_url=canonical_url(str(metadata.get("url") or metadata.get("source_url") or asked_url)),
+        final_url=request_url(str(metadata.get("url") or metadata.get("source_url") or asked_url)),
         status=_status(asked_url, metadata),
         content_type=str(metadata.get("content_type", "")).partition(";")[0].strip().lower(),
         text=text,

@@ -9,7 +9,7 @@ from typing import cast
 from sqlalchemy import String, Table, bindparam, delete, inspect, select
 from sqlalchemy.orm import Session
 
-from agentic.core.http import url_key
+from agentic.core.http import canonical_url, url_key
 from agentic.core.pipeline import CrawledPage, PageContents
 from agentic.mappers import CLEARED
 from agentic.mappers.database.expressions import OneOf
@@ -57,7 +57,7 @@ def links_in(kept: Kept) -> Links:
             "to_url": link.url,
             "rel": link.rel,
             "text": link.text,
-            "is_followed": link.url in contents.followed,
+            "is_followed": canonical_url(link.url) in contents.followed,
         }
         for key, (url, contents) in kept.items()
         for link in contents.read.links or ()

@@ -16,6 +16,7 @@ from agentic.core.pipeline import (
     attempt_records,
     items_of,
 )
+from agentic.core.pipeline.crawl.page_items import key_text
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.mappers import CLEARED, ResultMapper, utc_now
 from agentic.plugins.web.keeping import Kept, content_rows, drop_gone_links, kept_of, links_in
@@ -122,7 +123,7 @@ def page_row(page: CrawledPage) -> dict[str, object]:
 def _item(item: Mapping[str, JSONValue], name: str) -> _Item:
     value = item.get(name)
     data = {key: part for key, part in item.items() if key != ATTEMPTS}
-    return _Item(None if value is None else str(value), data, item.get(ATTEMPTS), name)
+    return _Item(key_text(value), data, item.get(ATTEMPTS), name)
 
 
 def _with_values(data: Mapping[str, JSONValue]) -> list[str]:

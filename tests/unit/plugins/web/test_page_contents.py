@@ -33,7 +33,7 @@ async def test_every_page_it_links_to_is_there_once_in_order_wherever_it_leads(l
     )
     assert [link.url for link in await links(markup)] == [
         f"{URL}b",
-        "http://other.example/",
+        "http://other.example/?utm_source=x",
         "http://shop.example/map",
     ]
 
@@ -65,7 +65,7 @@ async def test_text_is_what_people_see_block_by_block(act: Act, page: MakePage) 
     )
     read = await act(PageContentsActor, page=page(markup), text=True)
     assert read.text == "A lamp\n\nGives light.\n\na\n  b"
-    assert (read.canonical_url, read.language) == ("http://shop.example/lamp", "en-GB")
+    assert (read.canonical_url, read.language) == ("http://shop.example/lamp?utm_source=x", "en-GB")
 
 
 async def test_markdown_has_whole_addresses_and_no_scripts(act: Act, page: MakePage) -> None:

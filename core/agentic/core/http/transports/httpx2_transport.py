@@ -18,7 +18,7 @@ from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.transports.bodies import BodyReader
-from agentic.core.http.transports.wire import Resolver, checked_url, wire_headers
+from agentic.core.http.transports.wire import Resolver, checked_url, field_text, wire_headers
 from agentic.core.http.urls import without_credentials
 
 KEPT_IDLE_S = 30.0
@@ -69,7 +69,7 @@ class Httpx2Transport:
                     content=request.body,
                 ) as answer,
             ):
-                fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.headers]
+                fields = [(field_text(name), field_text(value)) for name, value in answer.headers]
                 headers = Headers(fields)
                 return HttpResponse(
                     url=without_credentials(request.url),

@@ -13,8 +13,8 @@ from yarl import URL
 from agentic.core.http.errors import InvalidUrlError
 from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import HttpRequest
+from agentic.core.http.resolving import request_url
 from agentic.core.http.transports.bodies import ACCEPT_ENCODING
-from agentic.core.http.urls import HOST, check_length, plain_origin
 
 DNS_KEPT_S = 60.0
 MAX_NAMES = 10_000
@@ -27,18 +27,21 @@ def checked_url(text: str, guard: AddressGuard, *, is_proxied: bool = False) -> 
         InvalidUrlError: It is not an absolute http or https URL.
         PrivateAddressError: Its host is a private address.
     """
-    check_length(text)
+    written = request_url(text)
     try:
-        url = URL(text, encoded=plain_origin(text) is not None)  # nothing to encode
+        url = URL(written, encoded=True)
+        host, port = url.raw_host, url.port
     except ValueError as exc:
         raise InvalidUrlError(text, "it is malformed") from exc
-    host, port = url.raw_host, url.port
-    if url.scheme not in ("http", "https") or not host or port is None:
+    if not host or port is None:
         raise InvalidUrlError(text, "it is not absolute")
     guard.check_host(host, port, is_proxied=is_proxied)
-    if not HOST.fullmatch(host):  # such as `%6c`: libraries do not agree on its meaning
-        raise InvalidUrlError(text, f"{host[:80]!r} is not a host name")
-    return url
+    return url if not written.endswith("?") else _with_mark(url)
+
+
+def _with_mark(url: URL) -> URL:
+    """Return a URL with its question mark, which the library takes for none before an empty query."""
+    return URL.build(scheme=url.scheme, authority=url.raw_authority, path=f"{url.raw_path}?", encoded=True)
 
 
 def usual_headers(user_agent: str) -> dict[str, str]:
@@ -56,6 +59,11 @@ def wire_headers(request: HttpRequest, url: URL, user_agent: str) -> dict[str, s
         return found
     own = {name.lower() for name in request.headers}
     return {name: value for name, value in found.items() if name.lower() not in own} | dict(request.headers)
+
+
+def field_text(field: bytes) -> str:
+    """Return a field of an answer as text: UTF-8, with a surrogate for each other byte."""
+    return field.decode("utf-8", "surrogateescape")
 
 
 class Resolver:

@@ -10,10 +10,12 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from agentic.core.http import HttpError, canonical_url, url_key
+from agentic.core.http.resolving import request_url
 from agentic.core.http.sessions.url_credentials import NO_CREDENTIALS, UrlCredentials, without_user_info
 from agentic.core.http.urls import host_of
 from agentic.core.pipeline.crawl.store import FrontierLink
 from agentic.core.pipeline.spec.spec import CrawlStep
+from agentic.core.reading.addresses import each_page_once
 
 EVERYTHING = "*"
 
@@ -44,27 +46,29 @@ class CrawlScope:
             return False
         if depth == 0:
             return True
-        return depth <= self.max_depth and fits(url, self.include) and not fits(url, self.exclude)
+        if depth > self.max_depth:
+            return False
+        return _fits_as(url, self.include) and not _fits_as(url, self.exclude)
 
     def detail_of(self, url: str) -> int | None:
         """Return which rule of ``detail`` reads the page; None if it describes no item."""
         for number, patterns in enumerate(self.details):
-            if fits(url, patterns):
+            if _fits_as(url, patterns):
                 return number
         return None
 
     def kept(self, url: str) -> str:
-        """Return a canonical URL as the frontier keeps it: without password, with a mark for each token."""
+        """Return a URL as the frontier keeps it: without password, with a mark for each token."""
         if self.credentials:
             url = self.credentials.stripped(url)
         return without_user_info(url) if "@" in url else url
 
     def links(self, urls: Iterable[str], depth: int) -> list[FrontierLink]:
         """Return the pages at ``depth`` that belong to the crawl, each once, in order."""
-        found = dict.fromkeys(known for url in urls if (known := _canonical(url)))
+        found = each_page_once(known for url in urls if (known := _requested(url)))
         if self.credentials or "@" in "".join(found):  # one check for all: most pages have no such link
-            found = dict.fromkeys(map(self.kept, found))
-        return [frontier_link(url, depth) for url in found if self.covers(url, depth)]
+            found = each_page_once(map(self.kept, found.values()))
+        return [frontier_link(url, depth) for url in found.values() if self.covers(url, depth)]
 
 
 def scope_of(
@@ -74,7 +78,7 @@ def scope_of(
 
     Args:
         step: The crawl.
-        starts: Canonical URLs of its start pages.
+        starts: URLs of its start pages.
         credentials: Credentials in its URLs.
     """
     hosts = frozenset(map(host_of, starts)) if step.follow.same_host else frozenset()
@@ -89,7 +93,7 @@ def scope_of(
 
 
 def frontier_link(url: str, depth: int) -> FrontierLink:
-    """Return the frontier's entry for ``url``, which is canonical."""
+    """Return the frontier's entry for ``url``: as it is requested, with the key of all its spellings."""
     return FrontierLink(url=url, url_key=url_key(url), depth=depth)
 
 
@@ -98,6 +102,14 @@ def fits(url: str, patterns: Sequence[str]) -> bool:
     if not patterns or EVERYTHING in patterns:  # the case of most crawls
         return bool(patterns)
     return any(_compiled(p).match(_path_of(url) if p.startswith("/") else url) for p in patterns)
+
+
+def _fits_as(url: str, patterns: Sequence[str]) -> bool:
+    """Whether one of the globs matches the URL as it stands on its page, or its canonical spelling."""
+    if fits(url, patterns):
+        return True
+    # Most URLs are canonical, and the answer is known.
+    return bool(patterns) and (canonical := canonical_url(url)) != url and fits(canonical, patterns)
 
 
 def _path_of(url: str) -> str:
@@ -110,8 +122,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(fnmatch.translate(pattern))
 
 
-def _canonical(url: str) -> str | None:
+def _requested(url: str) -> str | None:
     try:
-        return canonical_url(url)
+        return request_url(url)
     except HttpError:  # mailto: and the like: not a page
         return None

@@ -20,6 +20,7 @@ from agentic.core.actors import (
     Page,
     PageOutput,
 )
+from agentic.core.http import canonical_url
 from agentic.core.http.sessions.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl.follow import CrawlScope
 from agentic.core.pipeline.crawl.page_items import FoundItem, found_items, with_items
@@ -189,7 +190,7 @@ class PageProcessor:
 
     async def _contents(self, page: Page, links: Sequence[FrontierLink]) -> PageContents:
         read = cast(ContentsOutput, await self._read(STORE, page))
-        return PageContents(read=read, followed=frozenset(link.url for link in links))
+        return PageContents(read=read, followed=frozenset(canonical_url(link.url) for link in links))
 
     async def _read(self, part: ValuePath, page: Page) -> object:
         reading = self._input(part, "page", page)

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import NamedTuple
 
 from agentic.core.actors import ItemOutput, ItemsOutput
+from agentic.core.http import HttpError, canonical_url
 from agentic.core.pipeline.crawl.store import CrawledPage
 from agentic.core.records import record
 from agentic.core.types import JSONValue
@@ -57,7 +58,7 @@ def has_value(item: Mapping[str, JSONValue]) -> bool:
 def found_items(output: ItemOutput | ItemsOutput, key_field: str) -> Sequence[FoundItem]:
     """Return the items that an actor returned, each with its key."""
     items = (output.item,) if isinstance(output, ItemOutput) else output.items or ()
-    return [FoundItem(_key(item.get(key_field)), item) for item in items]
+    return [FoundItem(key_text(item.get(key_field)), item) for item in items]
 
 
 def with_items(page: CrawledPage, items: Sequence[FoundItem]) -> PageOfItems:
@@ -66,5 +67,14 @@ def with_items(page: CrawledPage, items: Sequence[FoundItem]) -> PageOfItems:
     return PageOfItems(**known, items=tuple(items))
 
 
-def _key(value: JSONValue) -> str | None:
-    return None if value is None else str(value)
+def key_text(value: JSONValue) -> str | None:
+    """Return the value of a key field as text; an address in its canonical spelling, None for no value."""
+    if value is None:
+        return None
+    text = str(value)
+    if not text.startswith(("http://", "https://")):
+        return text
+    try:
+        return canonical_url(text)
+    except HttpError:
+        return text

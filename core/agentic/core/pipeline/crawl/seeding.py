@@ -8,12 +8,13 @@ from contextlib import aclosing, asynccontextmanager
 from typing import cast
 
 from agentic.core.actors import Actor, ActorContext, ListingActor
-from agentic.core.http import canonical_url
+from agentic.core.http.resolving import request_url
 from agentic.core.http.sessions.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl.follow import frontier_link, scope_of
 from agentic.core.pipeline.crawl.store import CrawlStore
 from agentic.core.pipeline.spec.spec import CrawlStep
 from agentic.core.pipeline.spec.step_names import SITEMAP_ACTOR
+from agentic.core.reading.addresses import each_page_once
 
 AddressPieces = AsyncGenerator[Sequence[str], None]
 
@@ -85,9 +86,9 @@ class Seeding:
 
 
 def starts_of(step: CrawlStep) -> list[str]:
-    """Return the start pages of a crawl whose references are resolved, canonical, each once."""
+    """Return the start pages of a crawl whose references are resolved, each once."""
     urls = [step.start] if isinstance(step.start, str) else step.start
-    return list(dict.fromkeys(map(canonical_url, urls)))
+    return list(each_page_once(map(request_url, urls)).values())
 
 
 async def listed_pages(

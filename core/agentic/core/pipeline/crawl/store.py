@@ -19,8 +19,8 @@ class FrontierLink:
     """A page that was found, and may be new.
 
     Attributes:
-        url: Canonical address.
-        url_key: Hash of ``url``, unique in one crawl.
+        url: As it was first seen, and as it is requested.
+        url_key: Hash of its canonical spelling, unique in one crawl.
         depth: Links followed from a start page; 0 for the start pages.
     """
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from pydantic import Field, PositiveFloat
 
 from agentic.core.actors import ActorContext, LinksOutput
-from agentic.core.http import InvalidUrlError, canonical_url
+from agentic.core.http import InvalidUrlError
+from agentic.core.http.resolving import request_url
+from agentic.core.reading.addresses import each_page_once
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.actors.options import milliseconds
@@ -61,18 +63,18 @@ class FirecrawlMapActor(PaidActor[FirecrawlMapInput, FirecrawlMapOutput]):
             ),
         )
         return FirecrawlMapOutput(
-            list_item_urls=canonical_urls(link.url for link in found.links),
+            list_item_urls=page_urls(link.url for link in found.links),
             listed=tuple(map(plain, found.links)),
         )
 
 
-def canonical_urls(urls: Iterable[object]) -> tuple[str, ...]:
-    """Return the canonical spelling of each URL once, in order, without invalid URLs."""
-    return tuple(dict.fromkeys(url for given in urls if (url := _canonical(given)) is not None))
+def page_urls(urls: Iterable[object]) -> tuple[str, ...]:
+    """Return the URL of each page once, as it is requested, in order, without invalid URLs."""
+    return tuple(each_page_once(url for given in urls if (url := _requested(given)) is not None).values())
 
 
-def _canonical(url: object) -> str | None:
+def _requested(url: object) -> str | None:
     try:
-        return canonical_url(url) if isinstance(url, str) else None
+        return request_url(url) if isinstance(url, str) else None
     except InvalidUrlError:
         return None

@@ -10,7 +10,7 @@ from pydantic import Field
 from agentic.core.actors import ActorContext, LinksOutput
 from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.actors.extracted import item_of
-from agentic.plugins.firecrawl.actors.map import canonical_urls
+from agentic.plugins.firecrawl.actors.map import page_urls
 from agentic.plugins.firecrawl.actors.options import ListingInput, milliseconds
 from agentic.plugins.firecrawl.actors.paid import PaidActor
 from agentic.plugins.firecrawl.actors.rules import SearchRules
@@ -68,9 +68,7 @@ class FirecrawlSearchActor(PaidActor[FirecrawlSearchInput, FirecrawlSearchOutput
         }
         found = await service.ask("search the web", lambda client: client.search(given.query, **asked))
         items = tuple(_items(found, given))
-        return FirecrawlSearchOutput(
-            items=items, list_item_urls=canonical_urls(item.get("url") for item in items)
-        )
+        return FirecrawlSearchOutput(items=items, list_item_urls=page_urls(item.get("url") for item in items))
 
 
 def _items(found: Any, given: FirecrawlSearchInput) -> Iterator[Item]:  # noqa: ANN401 - the library is not typed

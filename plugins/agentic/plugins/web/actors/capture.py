@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, StoredFile
 from agentic.core.browser import BrowserRequest, BrowserStep, RenderedPage, Viewport
-from agentic.core.http import canonical_url, url_key
+from agentic.core.http import url_key
+from agentic.core.http.resolving import request_url
 from agentic.core.linear import LinearPattern
 from agentic.plugins.web.actors.browsing import show
 from agentic.plugins.web.login.sessions import used_session
@@ -132,5 +133,5 @@ async def _kept(
     name = given.file or file_name(given.url, media_type)
     stored: StoredFile = await ctx.files.write(name, content, media_type)
     return CaptureOutput(
-        file=WrittenFile(**asdict(stored)), final_url=canonical_url(shown.url), status=shown.status
+        file=WrittenFile(**asdict(stored)), final_url=request_url(shown.url), status=shown.status
     )

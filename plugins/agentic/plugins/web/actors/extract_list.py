@@ -19,9 +19,9 @@ from turbohtml import Element
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, ItemsOutput, LinksOutput, Page
 from agentic.core.actors.context import ignore_warning
-from agentic.core.http import FetchError
+from agentic.core.http import FetchError, canonical_url
 from agentic.core.http.politeness.robots import forbids_following
-from agentic.core.reading.addresses import absolute
+from agentic.core.reading.addresses import absolute, each_page_once
 from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
 from agentic.plugins.web.actors.fetch import FetchActor, FetchInput
@@ -92,7 +92,7 @@ _ALL_OF_LIST = set(ListOutput.model_fields)
 
 
 class ExtractListActor(Actor[ExtractListInput, ListOutput]):
-    """Extracts the links of one or more list pages: absolute, canonical, in order, without duplicates."""
+    """Extracts the links of one or more list pages: absolute, in order, each page once."""
 
     name = "extract_list"
     version = "3"
@@ -124,20 +124,23 @@ async def _read_on(ctx: ActorContext, given: ExtractListInput) -> ListOutput:
     """
     selector = given.next_selector or NEXT
     found = [_read(ctx, given, selector)]
-    seen = {given.page.final_url}
+    seen = {canonical_url(given.page.final_url)}
     mode: Literal["browser", "http"] = "browser" if given.page.fetched_by == "browser" else "http"
-    while len(found) < given.pages and (url := found[-1].next_url) is not None and url not in seen:
-        seen.add(url)
+    while len(found) < given.pages and (url := found[-1].next_url) is not None:
+        if (asked := canonical_url(url)) in seen:
+            break
+        seen.add(asked)
         page = await _further(ctx, FetchInput(url=url, mode=mode, session=given.session))
-        if page is None or (page.final_url != url and page.final_url in seen):
+        place = None if page is None else canonical_url(page.final_url)
+        if page is None or place is None or (place != asked and place in seen):
             found[-1] = found[-1].model_copy(update={"next_url": None})
             break
-        seen.add(page.final_url)
+        seen.add(place)
         # An empty page after the first one is the end of the list, and no failure.
         further = given.model_copy(update={"page": page, "required": False})
         found.append(_read(replace(ctx, warn=ignore_warning), further, selector))
     return ListOutput(
-        list_item_urls=tuple(dict.fromkeys(url for one in found for url in one.list_item_urls)),
+        list_item_urls=tuple(each_page_once(url for one in found for url in one.list_item_urls).values()),
         next_url=found[-1].next_url,
         title=found[0].title,
         items=tuple(item for one in found for item in one.items or ()) if given.fields else None,
@@ -163,7 +166,8 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
         raise ActorError(message, failure_class="selector_missing", status=given.page.status)
     following = document.select_one(next_selector) if next_selector else None
     fields = given.fields
-    urls = _urls(nodes, given.link_selector, base)
+    encoding = given.page.encoding
+    urls = _urls(nodes, given.link_selector, base, encoding)
     if not nodes:
         ctx.warn(f"{given.item_selector!r} matches nothing on {given.page.final_url}")
     elif not urls and not fields:
@@ -171,17 +175,18 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
             f"none of the {len(nodes)} elements that match {given.item_selector!r} has a link that matches "
             f"{given.link_selector!r} on {given.page.final_url}"
         )
-    next_url = next(iter(_urls([following], given.link_selector, base)), None) if following else None
+    next_url = _url(following, given.link_selector, base, encoding) if following else None
     if given.obey_nofollow and (unwanted := _unwanted(source, ctx.http.policy.user_agent)) is not None:
-        urls = {url: None for url in urls if url not in unwanted}
-        next_url = None if next_url in unwanted else next_url
+        urls = {key: url for key, url in urls.items() if key not in unwanted}
+        next_url = None if next_url is None or canonical_url(next_url) in unwanted else next_url
     if fields:
         check_nesting(nodes, given.item_selector, given.page.final_url)
     items = fields and tuple(
-        {"url": _url(node, given.link_selector, base), **read_fields(source, fields, node)} for node in nodes
+        {"url": _url(node, given.link_selector, base, encoding), **read_fields(source, fields, node)}
+        for node in nodes
     )
     values: dict[str, object] = {
-        "list_item_urls": tuple(urls),
+        "list_item_urls": tuple(urls.values()),
         "next_url": next_url,
         "title": title_of(document),
         "items": items,
@@ -190,28 +195,29 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
 
 
 def _unwanted(source: Source, user_agent: str) -> Collection[str] | None:
-    """Return the addresses that the page asks crawlers not to follow; None if it asks nothing."""
+    """Return the canonical addresses that the page asks crawlers not to follow; None if it asks nothing."""
     if not (source.page.robots or _mentions(source.page.text)):
         return None
-    document, base = source.document, source.base
+    document, base, encoding = source.document, source.base, source.page.encoding
     said = [source.page.robots, *(meta.attr("content") or "" for meta in document.select(ROBOTS))]
     if any(forbids_following(one, user_agent) for one in said if one):
-        return _urls(document.select(LINKS), LINKS, base)
+        return _urls(document.select(LINKS), LINKS, base, encoding)
     if not (marked := document.select(MARKED)):
         return None
     # A page that also links there without the word has nothing against it.
-    return _urls(marked, LINKS, base).keys() - _urls(document.select(UNMARKED), LINKS, base).keys()
+    unmarked = _urls(document.select(UNMARKED), LINKS, base, encoding)
+    return _urls(marked, LINKS, base, encoding).keys() - unmarked.keys()
 
 
-def _urls(items: Iterable[Element], link_selector: str, base: str) -> dict[str, None]:
-    """Return the addresses the items link to, in order, each once."""
+def _urls(items: Iterable[Element], link_selector: str, base: str, encoding: str) -> dict[str, str]:
+    """Return the addresses the items link to, in order, each page once, by their canonical spelling."""
     # Joining costs more than parsing, and most links of a page repeat others or differ by fragment only.
     hrefs = dict.fromkeys(href for item in items if (href := _href(item, link_selector)))
-    return dict.fromkeys(url for href in hrefs if (url := absolute(base, href)) is not None)
+    return each_page_once(url for href in hrefs if (url := absolute(base, href, encoding)) is not None)
 
 
-def _url(item: Element, link_selector: str, base: str) -> JSONValue:
-    return next(iter(_urls([item], link_selector, base)), None)
+def _url(item: Element, link_selector: str, base: str, encoding: str) -> str | None:
+    return next(iter(_urls([item], link_selector, base, encoding).values()), None)
 
 
 def _href(item: Element, link_selector: str) -> str:

@@ -19,8 +19,8 @@ from agentic.core.http import (
     HttpRequest,
     HttpResponse,
     HttpSession,
-    canonical_url,
 )
+from agentic.core.http.resolving import request_url
 from agentic.core.http.sessions.url_credentials import without_user_info
 from agentic.core.http.urls import Param, form_text, with_params
 from agentic.core.reading.addresses import absolute
@@ -243,12 +243,14 @@ def _request(given: FetchInput, session: HttpSession | None) -> HttpRequest:
 def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "http") -> Page:
     """Return an answer as a page; bodies that are no text are known by their hash only."""
     content_type = response.content_type
+    encoding, text = response.decoded if _is_text(content_type) else ("utf-8", "")
     values: dict[str, object] = {
         "url": without_user_info(url),
-        "final_url": canonical_url(response.url),
+        "final_url": request_url(response.url),
         "status": response.status,
         "content_type": content_type,
-        "text": response.text if _is_text(content_type) else "",
+        "text": text,
+        "encoding": encoding,
         "content_hash": hashlib.sha256(response.body).hexdigest(),
         "fetched_at": now,
         "fetched_by": fetched_by,

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from turbohtml import Document, Element
 
 from agentic.core.actors import Actor, ActorContext, ContentsOutput, Page, PageLink
+from agentic.core.http import canonical_url
 from agentic.core.reading.addresses import absolute
 from agentic.plugins.web.reading.html import (
     UNSEEN,
@@ -60,19 +61,19 @@ class PageContentsActor(Actor[PageContentsInput, ContentsOutput]):
             text=text_of_page(page) if given.text else None,
             markdown=markdown_of(page) if given.markdown else None,
             html=page.text if given.html else None,
-            links=tuple(links_of(document, page.final_url)) if given.links else None,
+            links=tuple(links_of(document, page.final_url, page.encoding)) if given.links else None,
         )
 
 
-def links_of(document: Document, url: str) -> Iterator[PageLink]:
+def links_of(document: Document, url: str, encoding: str = "utf-8") -> Iterator[PageLink]:
     """Yield each page that a page from ``url`` links to once, in order; marks on the page itself are none."""
     base = base_of(document, url)
-    found: dict[str, list[Element]] = {}
+    found: dict[str, tuple[str, list[Element]]] = {}
     for node in document.select(LINKS):
         address = (node.attr("href") or "").partition("#")[0]
-        if address and (target := absolute(base, address)) is not None:
-            found.setdefault(target, []).append(node)
-    for target, nodes in found.items():
+        if address and (target := absolute(base, address, encoding)) is not None:
+            found.setdefault(canonical_url(target), (target, []))[1].append(node)
+    for target, nodes in found.values():
         common = set.intersection(*(_words(node) for node in nodes))
         texts = (text for node in nodes if (text := text_of(node)))
         yield PageLink(url=target, rel=" ".join(sorted(common)), text=next(texts, "")[:MAX_TEXT])
@@ -88,7 +89,7 @@ def markdown_of(page: Page) -> str:
     """Return a page as Markdown, with absolute addresses."""
     document = _seen(page)
     base = base_of(document, page.final_url)
-    document.rewrite_links(lambda address: absolute(base, address))
+    document.rewrite_links(lambda address: absolute(base, address, page.encoding))
     return document.to_markdown().strip()
 
 

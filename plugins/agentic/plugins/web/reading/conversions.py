@@ -29,6 +29,7 @@ def convert(
     *,
     decimal: Decimal | None = None,
     date_order: DateOrder | None = None,
+    encoding: str = "utf-8",
 ) -> JSONValue:
     """Return what a value found on a page is as a value of a type, None if it is none.
 
@@ -39,6 +40,7 @@ def convert(
         date_format: How a date is written, as for ``strptime``; the usual ways when None.
         decimal: The character before the fraction of a number; None: as the number shows.
         date_order: Whether dates of digits begin with the day or with the month; None: as each date shows.
+        encoding: Of the page, for the query of an address.
 
     Raises:
         AmbiguousError: A text may mean several values; it says which ones.
@@ -55,7 +57,9 @@ def convert(
     if kind in AMOUNTS and isinstance(value, int | float):
         return None if isinstance(value, bool) else _amount(value, kind)
     text = _text(value)
-    return None if text is None else _read(text, kind, base, decimal)
+    if text is None:
+        return None
+    return absolute(base, text, encoding) if kind == "url" else _read(text, kind, decimal)
 
 
 def _amount(value: float, kind: FieldType) -> JSONValue:
@@ -65,10 +69,8 @@ def _amount(value: float, kind: FieldType) -> JSONValue:
     return _whole(value) if kind == "integer" else value
 
 
-def _read(text: str, kind: FieldType, base: str, decimal: Decimal | None) -> JSONValue:
+def _read(text: str, kind: FieldType, decimal: Decimal | None) -> JSONValue:
     match kind:
-        case "url":
-            return absolute(base, text)
         case "price":
             return parse_price(text, decimal=decimal)
         case _:

@@ -226,7 +226,9 @@ def _read(name: str, rule: FieldRule, source: Source, scope: Element | None) -> 
     if rule.fields is not None:
         return _objects(name, rule, rule.fields, source, scope)
     if (text := _simply(rule, source, scope)) is not None:
-        return text if rule.type == "string" else _converted(name, text, rule, source.base)
+        if rule.type == "string":
+            return text
+        return _converted(name, text, rule, source.base, source.page.encoding)
     return _settled(name, rule, _found(rule, source, scope), source.page, source.base)
 
 
@@ -292,8 +294,8 @@ def _settled(name: str, rule: FieldRule, values: Iterable[JSONValue], page: Page
     if rule.kind == "boolean" and not rule.list:
         return found[0] if found and isinstance(found[0], bool) else bool(found)
     if rule.list:
-        return [_converted(name, value, rule, base) for value in found]
-    return _converted(name, found[0], rule, base) if found else rule.default
+        return [_converted(name, value, rule, base, page.encoding) for value in found]
+    return _converted(name, found[0], rule, base, page.encoding) if found else rule.default
 
 
 def _simply(rule: FieldRule, source: Source, scope: Element | None) -> str | None:
@@ -363,10 +365,16 @@ def _matched(regex: str, value: JSONValue) -> JSONValue:
     return found.groups[0] if found.groups else found.whole
 
 
-def _converted(name: str, value: JSONValue, rule: FieldRule, base: str) -> JSONValue:
+def _converted(name: str, value: JSONValue, rule: FieldRule, base: str, encoding: str) -> JSONValue:
     try:
         converted = convert(
-            value, rule.kind, base, rule.date_format, decimal=rule.decimal, date_order=rule.date_order
+            value,
+            rule.kind,
+            base,
+            rule.date_format,
+            decimal=rule.decimal,
+            date_order=rule.date_order,
+            encoding=encoding,
         )
         reason = ""
     except AmbiguousError as exc:

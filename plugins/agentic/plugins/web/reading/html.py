@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated
-from urllib.parse import urljoin
 
 from pydantic import AfterValidator
 from turbohtml import Document, Element, Node, SelectorSyntaxError, Text
@@ -249,4 +248,4 @@ def base_of(document: Document, url: str) -> str:
     """Return what relative addresses on a page from ``url`` are relative to."""
     node = document.select_one("base[href]")
     href = node.attr("href") if node is not None else None
-    return urljoin(url, href) if href else url
+    return (absolute(url, href) if href else None) or url
