@@ -84,7 +84,7 @@ class PageLink(BaseModel):
     """A page that a page links to.
 
     Attributes:
-        url: Absolute, as it is requested.
+        url: The absolute URL of a request for it.
         rel: Words that every link to it has, such as ``nofollow``; sorted, "" for none.
         text: Of the first link that has one; "" where none has.
     """

@@ -153,7 +153,9 @@ class PipelineAgentExecutor(BaseAgentExecutor):
 
         if self._result is None:
             return super().warnings
-        return (*super().warnings, *self._result.warnings, *shortfalls(self._result))
+        pages = self._result.pages
+        borders = pages.borders if pages is not None else ()
+        return (*borders, *super().warnings, *self._result.warnings, *shortfalls(self._result))
 
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
         """Never called, because :meth:`work` returns a graph."""

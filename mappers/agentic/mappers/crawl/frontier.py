@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 from hashlib import sha256
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -17,6 +18,7 @@ from agentic.core.pipeline.crawl.store import (
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
+    SiteMove,
     SliceId,
 )
 from agentic.core.pipeline.policies.policies import StepAttempt
@@ -36,6 +38,7 @@ from agentic.mappers.crawl.statements import (
     GIVE_BACK,
     MARK_DONE,
     MARK_FAILED,
+    MOVE,
     STATES,
     TAKE_TURN,
 )
@@ -86,6 +89,7 @@ class SqlCrawlStore:
         self._mark_gone = mark_gone
         self._mine: dict[str, Value] = {"project_id": project_id, "run": run}
         self._known: set[str] = set()
+        self._beyond: set[str] = set()
 
     async def seed(self, urls: Sequence[FrontierLink]) -> int:
         """Add unknown pages as new, and return how many were added."""
@@ -145,6 +149,8 @@ class SqlCrawlStore:
                     self._take_turn(cursor)
                 fresh, given_up, failed = self._mark(cursor, batch)
                 added = self._add(cursor, batch.links)
+                beyond = self._unknown(cursor, batch.beyond)
+                self._move(cursor, batch.moves)
                 entries = self._claim(cursor, slice_id, limit, without)
             saved = self._save(session, fresh) if fresh else SaveCounts()
             gone = [page for page in given_up if page.gone_status and page.has_row]
@@ -156,11 +162,14 @@ class SqlCrawlStore:
                 failed=failed,
                 excluded=sum(page.failure_class in EXCLUDED_CLASSES for page in given_up),
                 items=sum(map(count_items, fresh)),
+                beyond=len(beyond),
+                outside=batch.outside,
                 saved=saved,
             )
             with driver_cursor(session) as cursor:
                 counts = self._count(cursor, change)
         self._remember(batch.links)
+        self._note_beyond(beyond)
         return Exchange(saved=saved, entries=entries, counts=counts)
 
     def _give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
@@ -214,6 +223,26 @@ class SqlCrawlStore:
         ]
         return cursor.run_each(ADD, rows) if rows else 0
 
+    def _unknown(self, cursor: DriverCursor, keys: Collection[str]) -> set[str]:
+        """Return the keys of pages that nothing else of this crawl has found."""
+        unseen = {key for key in keys if key not in self._known and key not in self._beyond}
+        if not unseen:
+            return unseen
+        known = cursor.rows(STATES, {**self._mine, "keys": json.dumps([*unseen])})
+        return unseen.difference(key for key, _ in known)
+
+    def _note_beyond(self, keys: set[str]) -> None:
+        if len(self._beyond) > KNOWN_KEYS:
+            self._beyond.clear()
+        self._beyond |= keys
+
+    def _move(self, cursor: DriverCursor, moves: Sequence[SiteMove]) -> None:
+        if not moves:
+            return
+        known = _counts(cursor.rows(COUNTS, self._mine)).moves
+        lines = dict.fromkeys(f"{move.start} {move.to}" for move in (*known, *moves))
+        cursor.run(MOVE, {**self._mine, "new_moves": clean_text("\n".join(lines))})
+
     def _remember(self, links: Sequence[FrontierLink]) -> None:
         """Remember links that are committed to the frontier."""
         if len(self._known) > KNOWN_KEYS:
@@ -231,6 +260,8 @@ class SqlCrawlStore:
             "failed": change.failed,
             "excluded": change.excluded,
             "items": change.items,
+            "beyond": change.beyond,
+            "outside": change.outside,
             "inserted": saved.inserted,
             "updated": saved.updated,
             "unchanged": saved.unchanged,
@@ -260,16 +291,19 @@ class SqlCrawlStore:
             cursor.rows(TAKE_TURN, {"crawl": crawl})
 
 
-def _counts(rows: Sequence[tuple[int, ...]]) -> FrontierCounts:
+def _counts(rows: Sequence[tuple[Any, ...]]) -> FrontierCounts:
     if not rows:
         return FrontierCounts()
-    total, done, failed, excluded, items, *saved = rows[0]
+    moves, total, done, failed, excluded, items, beyond, outside, *saved = rows[0]
     return FrontierCounts(
         total=total,
         done=done,
         failed=failed,
         excluded=excluded,
         items=items,
+        beyond=beyond,
+        outside=outside,
+        moves=tuple(SiteMove(*line.split(" ", 1)) for line in moves.splitlines()),
         saved=SaveCounts(*saved),
     )
 

@@ -149,6 +149,8 @@ COUNT_NAMES = (
     "failed",
     "excluded",
     "items",
+    "beyond",
+    "outside",
     "inserted",
     "updated",
     "unchanged",
@@ -159,10 +161,11 @@ COUNT_NAMES = (
 _COUNTED = insert(CRAWLS).values(
     project_id=_text("project_id"),
     run=_text("run"),
+    moves="",
     **{name: bindparam(name, type_=Integer) for name in COUNT_NAMES},
 )
 
-_COUNT_COLUMNS = [CRAWLS.c[name] for name in COUNT_NAMES]
+_COUNT_COLUMNS = [CRAWLS.c.moves, *(CRAWLS.c[name] for name in COUNT_NAMES)]
 
 COUNT = CompiledStatement(
     _COUNTED.on_conflict_do_update(
@@ -171,6 +174,9 @@ COUNT = CompiledStatement(
     ).returning(*_COUNT_COLUMNS)
 )
 """Adds to the counts of a crawl, and returns the new counts."""
+
+MOVE = CompiledStatement(update(CRAWLS).where(*_mine(CRAWLS)).values(moves=_text("new_moves")))
+"""Stores the start pages that led to other hosts."""
 
 COUNTS = CompiledStatement(select(*_COUNT_COLUMNS).where(*_mine(CRAWLS)))
 

@@ -203,7 +203,9 @@ class FrontierModel(Base):
 class CrawlModel(Base):
     """Progress of a crawl: pages known, fetched and failed, items read, and rows by result of storing.
 
-    ``excluded`` counts the ``failed`` pages that a rule excluded; ``items`` counts items with a value.
+    ``excluded`` counts the ``failed`` pages that a rule excluded; ``items`` counts items with a value;
+    ``beyond`` pages that were too deep, ``outside`` links that lead out of the crawl. ``moves`` has a line
+    for each start page that led to another host: its address, a space, and the address after its redirects.
     Each commit of pages adds to it, in the same transaction. Counting a million rows takes too long.
     """
 
@@ -220,6 +222,9 @@ class CrawlModel(Base):
     updated: Mapped[int] = mapped_column(default=0, server_default="0")
     unchanged: Mapped[int] = mapped_column(default=0, server_default="0")
     rejected: Mapped[int] = mapped_column(default=0, server_default="0")
+    beyond: Mapped[int] = mapped_column(default=0, server_default="0")
+    outside: Mapped[int] = mapped_column(default=0, server_default="0")
+    moves: Mapped[str] = mapped_column(Text, default="", server_default="")
 
 
 class KeptTotalsModel(Base):

@@ -20,9 +20,11 @@ class ScriptedSite:
 
     Attributes:
         url: Without a slash at its end.
+        routes: Request target -> answer; ``*`` for all others, which are missing without it.
         heads: Every request, without those for robots.txt.
     """
 
+    routes: dict[str, Answer]
     url: str = ""
     heads: list[str] = field(default_factory=list)
 
@@ -38,8 +40,8 @@ class ScriptedSite:
 
 @asynccontextmanager
 async def serving(routes: Mapping[str, Answer]) -> AsyncIterator[ScriptedSite]:
-    """Serve ``routes``: request target -> answer; ``*`` for all others, which are missing without it."""
-    site = ScriptedSite()
+    """Serve ``routes``; they may change meanwhile."""
+    site = ScriptedSite(dict(routes))
 
     async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = peer.requests[-1].decode("latin-1")
@@ -48,7 +50,7 @@ async def serving(routes: Mapping[str, Answer]) -> AsyncIterator[ScriptedSite]:
             writer.write(answer("", status="404 Not Found"))
         else:
             site.heads.append(head)
-            found = routes.get(target, routes.get("*", answer("missing", status="404 Not Found")))
+            found = site.routes.get(target) or site.routes.get("*", answer("missing", status="404 Not Found"))
             writer.write(found(head) if callable(found) else found)
         await writer.drain()
 

@@ -127,7 +127,7 @@ async def test_every_other_reader_of_addresses_requests_them_as_named(
         "*": answer("<h1>x</h1>"),
     }
     async with serving(routes) as site:
-        routes["/sitemap.xml"] = answer(sitemap.format(url=site.url), "Content-Type: application/xml")
+        site.routes["/sitemap.xml"] = answer(sitemap.format(url=site.url), "Content-Type: application/xml")
         steps: JSONValue = [
             {"actor": "fetch", "config": {"url": f"{site.url}/list"}},
             {"actor": "extract_list", "config": {"item_selector": "li", "pages": 2}},

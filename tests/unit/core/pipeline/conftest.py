@@ -119,6 +119,9 @@ class MemoryFrontier:
             done=done,
             failed=states.count("failed"),
             items=sum(len(items_of(page)) for batch in self.commits for page in batch.done),
+            beyond=len({key for batch in self.commits for key in batch.beyond if key not in self.links}),
+            outside=sum(batch.outside for batch in self.commits),
+            moves=tuple(move for batch in self.commits for move in batch.moves),
             saved=SaveCounts(inserted=done),
         )
 

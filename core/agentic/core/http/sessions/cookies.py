@@ -246,6 +246,14 @@ def is_public_suffix(domain: str) -> bool:
     return _known().is_public(domain)
 
 
+def registered_domain(url: str) -> str:
+    """Return the domain below a public suffix that the host of ``url`` belongs to; without one, the host."""
+    host = urlsplit(url).hostname or ""
+    if "." not in host or host.replace(".", "").isdigit():
+        return host
+    return _known().privatesuffix(host) or host
+
+
 @cache
 def _known() -> PublicSuffixList:
     from publicsuffixlist import PSLFILE, PublicSuffixList  # loaded by the first cookie with a domain

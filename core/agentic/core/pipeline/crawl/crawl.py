@@ -12,6 +12,7 @@ from agentic.core.actors import Actor, ActorContext, ActorError, Failure
 from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
 from agentic.core.http import HttpError
 from agentic.core.http.sessions.url_credentials import UrlCredentials
+from agentic.core.pipeline.crawl.borders import border_notes
 from agentic.core.pipeline.crawl.follow import scope_of
 from agentic.core.pipeline.crawl.page import PageProcessor
 from agentic.core.pipeline.crawl.report import CrawlReport
@@ -150,7 +151,7 @@ class CrawlNode(Executor):
         if turn.width > 1 or not _is_over(step, counts):
             await _send_turns(turn, step, counts, ctx)
             return None
-        totals = await _totals(store, counts, ctx.get_state(_FORMER_TOTALS))
+        totals = await _totals(step, store, counts, ctx.get_state(_FORMER_TOTALS))
         if counts.failed and not totals.done:
             raise StepFailedError(self._position.step, _first_failure(totals), 1)
         if exceeds(totals.failed, self._position.limits.max_failed, of=totals.done + totals.failed):
@@ -234,6 +235,7 @@ class CrawlNode(Executor):
         step = processor.step
         slice_id = SliceId(superstep, turn.number)
         counts = await store.begin(slice_id)
+        processor.note(counts)
         if _is_over(step, counts):
             return counts
         limits = SliceLimits(
@@ -244,7 +246,7 @@ class CrawlNode(Executor):
             commit_seconds=step.commit_seconds,
             max_parallel=_share(step.max_parallel, turn),
         )
-        part = CrawlSlice(slice_id, store, processor.process, limits, report.committed)
+        part = CrawlSlice(slice_id, store, processor.process, limits, report.committed, noted=processor.note)
         await part.run()
         if part.ending is not None and part.ending.failed is not None:
             page = part.ending.failed
@@ -253,7 +255,7 @@ class CrawlNode(Executor):
         return part.counts or counts
 
 
-async def _totals(store: CrawlStore, counts: FrontierCounts, former: object) -> CrawlTotals:
+async def _totals(step: CrawlStep, store: CrawlStore, counts: FrontierCounts, former: object) -> CrawlTotals:
     saved = counts.saved
     if isinstance(former, CrawlTotals):
         saved += SaveCounts(
@@ -269,6 +271,9 @@ async def _totals(store: CrawlStore, counts: FrontierCounts, former: object) -> 
         excluded=counts.excluded,
         left=counts.left,
         items=counts.items,
+        beyond=counts.beyond,
+        outside=counts.outside,
+        borders=tuple(border_notes(step, counts)),
         inserted=saved.inserted,
         updated=saved.updated,
         unchanged=saved.unchanged,

@@ -22,14 +22,16 @@ from agentic.core.actors import (
 )
 from agentic.core.http import canonical_url
 from agentic.core.http.sessions.url_credentials import UrlCredentials
-from agentic.core.pipeline.crawl.follow import CrawlScope
+from agentic.core.pipeline.crawl.follow import CrawlScope, FoundLinks
 from agentic.core.pipeline.crawl.page_items import FoundItem, found_items, with_items
 from agentic.core.pipeline.crawl.repeated import RepeatedInput
 from agentic.core.pipeline.crawl.store import (
     CrawledPage,
     FailedPage,
+    FrontierCounts,
     FrontierEntry,
     FrontierLink,
+    SiteMove,
     PageContents,
 )
 from agentic.core.pipeline.expressions.references import ValuePath
@@ -60,6 +62,9 @@ class PageResult:
         done: The page; None if it failed.
         failed: The page as it is recorded if it failed.
         links: Links found on it, even if reading its item failed.
+        beyond: Keys of the pages it links to that are too deep for the crawl.
+        outside: Number of its links that lead to other hosts, or that no rule includes.
+        moves: Its move to another host, if it is a start page that led there.
         ends_pipeline: Whether a rule fails the pipeline because of it.
         attempt_count: Number of attempts.
     """
@@ -67,8 +72,19 @@ class PageResult:
     done: CrawledPage | None = None
     failed: FailedPage | None = None
     links: tuple[FrontierLink, ...] = ()
+    beyond: tuple[str, ...] = ()
+    outside: int = 0
+    moves: tuple[SiteMove, ...] = ()
     ends_pipeline: bool = False
     attempt_count: int = 1
+
+
+@dataclass(slots=True)
+class _Found:
+    """The links of a page, of its last attempt."""
+
+    links: FoundLinks = field(default_factory=FoundLinks)
+    moves: tuple[SiteMove, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +119,13 @@ class PageProcessor:
     rerun: Callable[[str], Awaitable[None]]
     inputs: dict[ValuePath, RepeatedInput] = field(default_factory=dict)
 
+    def note(self, counts: FrontierCounts) -> None:
+        """Note what other processes have found out about the crawl."""
+        self.scope.join(counts.moves)
+
     async def process(self, entry: FrontierEntry) -> PageResult:
         """Fetch a page and read it; failures are retried as the rules say, then returned."""
-        links: list[FrontierLink] = []
+        found = _Found()
         context = self.context.for_call(f"{self.call}/{entry.url_key}")
 
         async def once(fetcher: str, config: Config | None) -> CrawledPage:
@@ -115,26 +135,37 @@ class PageProcessor:
                 )
                 raise ActorError(message, failure_class="process_crashed")
             page = await self._fetch(fetcher, config, entry, context)
-            found = await self._links(page)
-            links[:] = self.scope.links(
-                [*filter(None, [found.next_url]), *found.list_item_urls], entry.depth + 1
+            found.moves = self._moves(entry, page)
+            read = await self._links(page)
+            found.links = self.scope.links(
+                [*filter(None, [read.next_url]), *read.list_item_urls], entry.depth + 1
             )
-            crawled = self._crawled(entry, page, found.title, await self._items(page))
+            crawled = self._crawled(entry, page, read.title, await self._items(page))
             if not self.step.store.is_wanted:
                 return crawled
-            return replace(crawled, contents=await self._contents(page, links))
+            return replace(crawled, contents=await self._contents(page, found.links.links))
 
         outcome = await try_until_settled(once, self.step.fetch.actor, partial(self._retry_context, entry))
         count = len(outcome.attempts)
         if isinstance(outcome, GivenUp):
             return PageResult(
                 failed=_failed(entry, outcome, has_row=self.step.store.pages),
-                links=tuple(links),
+                links=found.links.links,
+                beyond=found.links.beyond,
+                outside=found.links.outside,
+                moves=found.moves,
                 ends_pipeline=outcome.then == "fail",
                 attempt_count=count,
             )
         done = outcome.value if count == 1 else replace(outcome.value, attempts=outcome.attempts)
-        return PageResult(done=done, links=tuple(links), attempt_count=count)
+        return PageResult(
+            done=done,
+            links=found.links.links,
+            beyond=found.links.beyond,
+            outside=found.links.outside,
+            moves=found.moves,
+            attempt_count=count,
+        )
 
     def _retry_context(self, entry: FrontierEntry) -> RetryContext:
         subject = safe_url(entry.url)
@@ -159,10 +190,18 @@ class PageProcessor:
         page = cast(PageOutput, await call_until_done(actor, context, given)).page
         if self.hidden.values or self.credentials:
             page = self._without_secrets(page)
-        if not self.scope.covers(page.final_url, entry.depth):
+        if not self.scope.covers(page.final_url, entry.depth) and entry.depth > 0:
             message = f"it leads to {page.final_url}, which the rules of 'follow' exclude"
             raise ActorError(message, failure_class="out_of_scope", status=page.status)
         return page
+
+    def _moves(self, entry: FrontierEntry, page: Page) -> tuple[SiteMove, ...]:
+        """Return the move of a start page to another host, which belongs to the crawl from now on."""
+        if entry.depth > 0 or self.scope.contains(page.final_url):
+            return ()
+        moves = (SiteMove(entry.url, page.final_url),)
+        self.scope.join(moves)
+        return moves
 
     def _without_secrets(self, page: Page) -> Page:
         """Return a page without the secrets of its request, in case it repeats them."""

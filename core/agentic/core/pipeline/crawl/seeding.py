@@ -78,8 +78,8 @@ class Seeding:
 
     async def _add(self, urls: Sequence[str] | None) -> None:
         if urls is not None:
-            links = await asyncio.to_thread(self._scope.links, urls, 1)
-            self._wanted -= await self._store.seed(links)
+            found = await asyncio.to_thread(self._scope.links, urls, 1)
+            self._wanted -= await self._store.seed(found.links)
         if urls is None or self._wanted <= 0:
             self.is_over = True
             await self._pieces.aclose()

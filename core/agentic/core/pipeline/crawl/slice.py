@@ -98,6 +98,10 @@ def pages_to_take(
     return left if is_waiting or slowest_s > limits.commit_seconds else min(left, limits.pages - taken)
 
 
+def _ignore(counts: FrontierCounts) -> None:
+    """Ignore the counts of a write."""
+
+
 class CrawlSlice:
     """Takes pages from the store and processes them; meanwhile it writes the results of finished pages.
 
@@ -110,6 +114,7 @@ class CrawlSlice:
         process: Processes one page; never raises because of a page.
         limits: Of the slice.
         committed: Called after each write with the batch and its result.
+        noted: Called with the counts of each write, before pages of it begin.
         clock: Monotonic seconds.
 
     Attributes:
@@ -118,7 +123,7 @@ class CrawlSlice:
         ending: The page that fails the pipeline.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - two are for tests
         self,
         slice_id: SliceId,
         store: CrawlStore,
@@ -126,6 +131,7 @@ class CrawlSlice:
         limits: SliceLimits,
         committed: Committed,
         *,
+        noted: Callable[[FrontierCounts], None] = _ignore,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._id = slice_id
@@ -133,6 +139,7 @@ class CrawlSlice:
         self._process = process
         self._limits = limits
         self._committed = committed
+        self._noted = noted
         self._clock = clock
         self._began = clock()
         self._queue: deque[FrontierEntry] = deque()
@@ -315,10 +322,14 @@ class CrawlSlice:
             done=[page_result.done for page_result in page_results if page_result.done],
             failed=[page_result.failed for page_result in page_results if page_result.failed],
             links=[link for page_result in page_results for link in page_result.links],
+            beyond=[key for page_result in page_results for key in page_result.beyond],
+            outside=sum(page_result.outside for page_result in page_results),
+            moves=[move for page_result in page_results for move in page_result.moves],
         )
         wanted = self._wanted()
         without = self._unwanted_sites()
         exchange = await self._store.exchange(self._id, batch, wanted, without=without)
+        self._noted(exchange.counts)  # before its pages begin: they may be on a host that it names
         for key in [*(page.url_key for page in batch.done), *(page.url_key for page in batch.failed)]:
             self._in_hand.pop(key, None)
         entries = await self._kept(exchange.entries)

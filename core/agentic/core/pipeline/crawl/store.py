@@ -114,16 +114,40 @@ class FailedPage:
         return {"http_404": 404, "gone": 410}.get(self.failure_class)
 
 
+@record
+class SiteMove:
+    """A start page that led to a host outside of the crawl, which belongs to the crawl from then on.
+
+    Attributes:
+        start: The start page.
+        to: The address after its redirects.
+    """
+
+    start: str
+    to: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlBatch:
     """The content of one commit: all of it is written, or nothing.
 
     A page is in ``done`` or ``failed``, never in both. ``links`` may hold pages already known.
+
+    Attributes:
+        done: Fetched pages.
+        failed: Failed pages.
+        links: Pages that belong to the crawl.
+        beyond: Keys of pages that are too deep for the crawl, known or not.
+        outside: Number of links that lead to other hosts, or that no rule includes.
+        moves: Start pages that led to other hosts.
     """
 
     done: Sequence[CrawledPage] = ()
     failed: Sequence[FailedPage] = ()
     links: Sequence[FrontierLink] = ()
+    beyond: Collection[str] = ()
+    outside: int = 0
+    moves: Sequence[SiteMove] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +160,10 @@ class FrontierCounts:
         failed: Pages that failed.
         excluded: The failed pages that the site excludes.
         items: Items with a value that were read on the pages.
+        beyond: Pages that were too deep for the crawl; one that several processes found counts for each.
+        outside: Links that lead to other hosts, or that no rule includes.
         saved: Rows of all commits so far, by the effect of storing them.
+        moves: Start pages that led to other hosts.
     """
 
     total: int = 0
@@ -144,7 +171,10 @@ class FrontierCounts:
     failed: int = 0
     excluded: int = 0
     items: int = 0
+    beyond: int = 0
+    outside: int = 0
     saved: SaveCounts = field(default_factory=SaveCounts)
+    moves: tuple[SiteMove, ...] = ()
 
     @property
     def finished(self) -> int:

@@ -79,6 +79,9 @@ class PageTotals(_Part):
         left: Known, and not fetched because of the limits.
         excluded: Left out because the site excludes them: by robots.txt.
         items: Items with a value that were read on them.
+        beyond: Not fetched because they are deeper than ``max_depth``.
+        outside: Links that were not followed because they lead to other hosts or no rule includes them.
+        borders: A sentence for each limit that kept pages out, and for each other site it moved to.
         inserted: Rows.
         updated: Rows.
         unchanged: Rows.
@@ -90,6 +93,9 @@ class PageTotals(_Part):
     left: int
     excluded: int = 0
     items: int = 0
+    beyond: int = 0
+    outside: int = 0
+    borders: tuple[str, ...] = ()
     inserted: int
     updated: int
     unchanged: int

@@ -89,6 +89,9 @@ class CrawlTotals:
     excluded: int = 0
     left: int = 0
     items: int = 0
+    beyond: int = 0
+    outside: int = 0
+    borders: tuple[str, ...] = ()
     inserted: int = 0
     updated: int = 0
     unchanged: int = 0

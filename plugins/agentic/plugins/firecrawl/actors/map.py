@@ -69,7 +69,7 @@ class FirecrawlMapActor(PaidActor[FirecrawlMapInput, FirecrawlMapOutput]):
 
 
 def page_urls(urls: Iterable[object]) -> tuple[str, ...]:
-    """Return the URL of each page once, as it is requested, in order, without invalid URLs."""
+    """Return each page once, by the URL of its first request, in order, without invalid URLs."""
     return tuple(each_page_once(url for given in urls if (url := _requested(given)) is not None).values())
 
 
