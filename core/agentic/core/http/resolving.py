@@ -28,6 +28,15 @@ _DOT = frozenset({".", "%2e"})
 _TWO_DOTS = frozenset({"..", ".%2e", "%2e.", "%2e%2e"})
 _PORT = re.compile(r"[0-9]*", re.ASCII)
 _MAX_PORT = 65_535
+# Charsets that Python does not know, or knows in a smaller version.
+_WRITERS = {
+    "euc-kr": "cp949",
+    "gbk": "gb18030",
+    "iso-8859-8-i": "iso-8859-8",
+    "shift_jis": "cp932",
+    "windows-874": "cp874",
+    "x-mac-cyrillic": "mac-cyrillic",
+}
 _REPLACED = "%26%23{}%3B"  # &#1084; as browsers write a character that the encoding lacks
 
 # The usual link, which is already written as the standard demands: resolving it the long way takes 10 us.
@@ -209,7 +218,7 @@ def _written_query(query: str, encoding: str) -> str:
 def _codec(encoding: str) -> str:
     """Return the codec for queries; UTF-8 for encodings that cannot write ASCII, and for unknown ones."""
     try:
-        name = codecs.lookup(encoding).name
+        name = codecs.lookup(_WRITERS.get(encoding, encoding)).name
         return name if "?".encode(name) == b"?" else "utf-8"
     except (LookupError, UnicodeError):
         return "utf-8"

@@ -34,7 +34,7 @@ class TestAMap:
         links = ["HTTP://shop.example:80/a?utm_source=x", "http://shop.example/a#b", "mailto:ann", ""]
         service.answer = lambda _: web.json_response({"success": True, "links": links})
         found = await act("firecrawl_map", api_url=service.url, url="http://shop.example/", timeout_s=3)
-        assert found.list_item_urls == ("http://shop.example/a",)
+        assert found.list_item_urls == ("http://shop.example/a?utm_source=x",)
         assert service.asked[0].body["timeout"] == 3_000
 
 

@@ -90,6 +90,11 @@ def test_an_address_is_requested_as_browsers_do(address: str, requested: str) ->
         ("gb18030", "q=中", "q=%D6%D0"),
         ("big5", "q=中", "q=%A4%A4"),
         ("cp949", "q=한", "q=%C7%D1"),
+        ("euc-kr", "q=뷁", "q=%94%EE"),
+        ("gbk", "q=中", "q=%D6%D0"),
+        ("iso-8859-8-i", "q=ש", "q=%F9"),
+        ("windows-874", "q=ก", "q=%A1"),
+        ("x-user-defined", "q=м", "q=%D0%BC"),
         ("windows-1251", "q=日мир", "q=%26%2326085%3B%EC%E8%F0"),  # not in the encoding: as a reference
         ("windows-1251", "q=%D0%BC", "q=%D0%BC"),
         ("utf-8", "q=мир", "q=%D0%BC%D0%B8%D1%80"),
