@@ -31,8 +31,8 @@ from agentic.core.pipeline.crawl.store import (
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
-    SiteMove,
     PageContents,
+    SiteMove,
 )
 from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.expressions.secret_masking import Hidden
