@@ -7,13 +7,17 @@ import gzip
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import openpyxl
+import pyarrow.parquet
 import pytest
 import typer
 from structlog.testing import capture_logs
@@ -111,6 +115,16 @@ class TestRun:
         assert {type(row["price"]) for row in rows} == {float}
         assert f"written  {PRODUCTS} rows of items" in said
 
+    def test_items_are_written_as_parquet_and_into_a_table(self, shell: Shell) -> None:
+        shell("run", shell.shop, "--out", "items.parquet")
+        found = pyarrow.parquet.read_table(shell.folder / "items.parquet")
+        assert (found.num_rows, str(found.schema.field("price").type)) == (PRODUCTS, "double")
+        said = shell("run", shell.shop, "--out", "sqlite:///mine.db#shop_items")
+        assert f"written  {PRODUCTS} rows of items" in said
+        with closing(sqlite3.connect(shell.folder / "mine.db")) as mine:
+            [counted] = mine.execute("SELECT count(*), count(DISTINCT _key), max(_source) FROM shop_items")
+        assert counted == (PRODUCTS, PRODUCTS, "shop")
+
     def test_standard_output_is_for_rows_alone_when_they_go_there(self, shell: Shell) -> None:
         result = shell.run("run", shell.shop, "--out", "-")
         assert len([json.loads(line) for line in result.stdout.splitlines()]) == PRODUCTS
@@ -141,6 +155,7 @@ class TestRun:
             ["--out", "x.csv", "--dispatcher", "celery"],
             ["--out", "-", "--json"],
             ["--out", "x.jsonl", "--excel-safe"],
+            ["--out", "sqlite:///x.db#t", "--excel-safe"],
             ["--table", "items"],
         ],
     )
@@ -156,6 +171,15 @@ class TestExport:
         assert {row["status"] for row in rows} == {"200"}
         assert all(row["fetched_at"].endswith("+00:00") for row in rows)
         assert "url_key" not in rows[0]
+
+    def test_several_executions_are_files_in_a_folder(self, shell: Shell) -> None:
+        shell.crawl()
+        shell("executions", "export", "--all", "--to", "sheets", "--format", "xlsx", "--yes")
+        [file] = (shell.folder / "sheets").iterdir()
+        assert file.name.startswith("shop-")
+        page = openpyxl.load_workbook(file).active
+        assert page["A1"].value == "url"
+        assert page.max_row == PRODUCTS + 1
 
     def test_what_is_known_of_rows_besides_can_be_added(self, shell: Shell) -> None:
         execution_id = shell.crawl()

@@ -1,1 +1,1 @@
-"""Exports an execution's rows to files for other programs: JSON lines and CSV."""
+"""Exports an execution's rows for other programs: files, URLs, tables of a database."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 from agentic.executors.errors import ExecutionError
 
@@ -21,3 +23,16 @@ class UnknownTableError(ExportError, LookupError):
         self.table = table
         self.platform = platform
         self.known = tuple(known)
+
+
+def load_for_export(library: str, extra: str) -> Any:  # noqa: ANN401 - a module, of whatever shape
+    """Return a library that only some targets need.
+
+    Raises:
+        ExportError: It is not installed; the message names the extra that brings it.
+    """
+    try:
+        return import_module(library)
+    except ImportError:
+        message = f"{library} is not installed; run `pip install 'agentic-pipelines[{extra}]'`"
+        raise ExportError(message) from None

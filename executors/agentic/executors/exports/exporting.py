@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agentic.core.hooks import get_registry
+from agentic.executors.exports.columns import columns_of
 from agentic.executors.exports.formats import ExportFormat, write_csv, write_jsonl
-from agentic.executors.exports.rows import META, Record, check_table, choose_table, read_fields, read_records
+from agentic.executors.exports.rows import (
+    META,
+    ExportTable,
+    Record,
+    check_table,
+    choose_table,
+    read_fields,
+    read_keyed,
+    read_records,
+)
+from agentic.executors.exports.sql_tables import SqlTarget
 from agentic.executors.exports.targets import ExportTarget
+from agentic.executors.exports.typed_files import write_parquet, write_xlsx
 from agentic.mappers import AgentModel, Database, ExecutionModel
 
 
@@ -23,7 +35,7 @@ class Export:
         excel_safe: See :func:`agentic.executors.exports.formats.write_csv`.
     """
 
-    target: ExportTarget
+    target: ExportTarget | SqlTarget
     table: str | None = None
     with_meta: bool = False
     excel_safe: bool = False
@@ -31,10 +43,11 @@ class Export:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """The result of an export: the number of rows, and their table."""
+    """The result of an export: the number of rows, their table, and warnings."""
 
     table: str
     row_count: int
+    warnings: Sequence[str] = ()
 
 
 def export_rows(export: Export, database: Database, execution: ExecutionModel, agent: AgentModel) -> Exported:
@@ -43,7 +56,7 @@ def export_rows(export: Export, database: Database, execution: ExecutionModel, a
     Raises:
         UnknownPlatformError: No plugin provides the agent's platform.
         UnknownTableError: The platform has no such table.
-        ExportError: The file cannot be written.
+        ExportError: The target cannot be written.
         BrokenPipeError: The reader of the stream is gone.
     """
     platform = get_registry().platform(agent.agent_platform)
@@ -53,13 +66,28 @@ def export_rows(export: Export, database: Database, execution: ExecutionModel, a
         def records() -> Iterator[Record]:
             return read_records(session, table, execution, with_meta=export.with_meta)
 
-        with export.target.opened() as file:
-            if export.target.format is ExportFormat.JSONL:
+        target = export.target
+        if isinstance(target, SqlTarget):
+            keyed = read_keyed(session, table, execution, with_meta=export.with_meta)
+            return Exported(table=table.name, row_count=target.write(columns_of(records()), keyed))
+        if not target.format.is_text:
+            return _typed(target, table, records)
+        with target.opened() as file:
+            if target.format is ExportFormat.JSONL:
                 count = write_jsonl(file, records())
             else:
                 fields = [*read_fields(session, table, execution), *([META] if export.with_meta else [])]
                 count = write_csv(file, fields, records(), excel_safe=export.excel_safe)
     return Exported(table=table.name, row_count=count)
+
+
+def _typed(target: ExportTarget, table: ExportTable, records: Callable[[], Iterator[Record]]) -> Exported:
+    columns = columns_of(records())
+    with target.raw() as file:
+        if target.format is ExportFormat.PARQUET:
+            return Exported(table=table.name, row_count=write_parquet(file, columns, records()))
+        count, warnings = write_xlsx(file, columns, records(), table.name)
+        return Exported(table=table.name, row_count=count, warnings=warnings)
 
 
 def check_export(export: Export, platform_name: str) -> None:
@@ -68,7 +96,7 @@ def check_export(export: Export, platform_name: str) -> None:
     Raises:
         UnknownPlatformError: The platform does not exist.
         UnknownTableError: It has no such table.
-        ExportError: The file cannot be written.
+        ExportError: The target cannot be written.
     """
     check_table(get_registry().platform(platform_name), export.table)
     export.target.check()

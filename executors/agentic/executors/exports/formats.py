@@ -27,6 +27,13 @@ class ExportFormat(StrEnum):
 
     JSONL = "jsonl"
     CSV = "csv"
+    PARQUET = "parquet"
+    XLSX = "xlsx"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is text, which gzip may compress and which standard output may take."""
+        return self in (ExportFormat.JSONL, ExportFormat.CSV)
 
 
 def write_jsonl(file: TextSink, records: Iterable[Record]) -> int:

@@ -106,6 +106,18 @@ def read_records(
         yield _record(table, dict(zip(names, values, strict=True)))
 
 
+def read_keyed(
+    session: Session, table: ExportTable, execution: ExecutionModel, *, with_meta: bool = False
+) -> Iterator[tuple[str, str, Record]]:
+    """Yield the same rows, each with its source (the pipeline of an item, or the table) and its key there."""
+    keys = [column.key for column in inspect(table.model).primary_key if column.key != "project_id"]
+    names = (*table.columns, *(table.meta if with_meta else ()))
+    for values in _rows(session, table, execution, (*keys, *names)):
+        identity = [str(value) for value in values[: len(keys)]]
+        source = identity.pop(0) if table.is_items and len(identity) > 1 else table.name
+        yield source, ":".join(identity), _record(table, dict(zip(names, values[len(keys) :], strict=True)))
+
+
 def read_fields(session: Session, table: ExportTable, execution: ExecutionModel) -> list[str]:
     """Return the fields of all rows, in order of first use; for items this reads every row."""
     if not table.is_items:

@@ -12,14 +12,22 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
+from urllib.parse import urlsplit
 
-from agentic.executors.exports.errors import ExportError
+from agentic.executors.exports.errors import ExportError, load_for_export
 from agentic.executors.exports.formats import ExportFormat
+from agentic.executors.exports.remote_files import check_url, is_url, replaced_url, shown
 
 T = TypeVar("T")
 
 STDOUT = "-"
-_FORMATS = {".jsonl": ExportFormat.JSONL, ".ndjson": ExportFormat.JSONL, ".csv": ExportFormat.CSV}
+_FORMATS = {
+    ".jsonl": ExportFormat.JSONL,
+    ".ndjson": ExportFormat.JSONL,
+    ".csv": ExportFormat.CSV,
+    ".parquet": ExportFormat.PARQUET,
+    ".xlsx": ExportFormat.XLSX,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +35,8 @@ class ExportTarget:
     """The target of records.
 
     Attributes:
-        path: The file; None is standard output.
+        path: The file; None is standard output, or the URL.
+        url: A file elsewhere: ``s3://bucket/rows.parquet``.
         format: Format of the records.
         is_packed: Whether it is compressed with gzip.
         is_stream: Whether it is written directly: standard output, a pipe, a device.
@@ -37,10 +46,13 @@ class ExportTarget:
     format: ExportFormat
     is_packed: bool = False
     is_stream: bool = False
+    url: str | None = None
 
     @classmethod
     def parse(cls, name: str) -> ExportTarget:
-        """Parse ``items.jsonl``, ``items.csv``, one with ``.gz``, or ``-``: JSON lines on standard output.
+        """Parse ``items.jsonl``, ``items.csv``, ``items.parquet``, ``items.xlsx``, or ``-``.
+
+        Text may have ``.gz`` after it; ``-`` is JSON lines on standard output. A URL is for fsspec.
 
         An existing target that is not a file (a named pipe, ``/dev/stdout``) gets JSON lines, too, unless
         its name has another format.
@@ -50,27 +62,47 @@ class ExportTarget:
         """
         if name == STDOUT:
             return cls(path=None, format=ExportFormat.JSONL, is_stream=True)
-        path = Path(name)
+        url = name if is_url(name) else None
+        path = Path(name if url is None else urlsplit(url).path)
         is_packed = path.suffix == ".gz"
         ending = (path.with_suffix("") if is_packed else path).suffix
-        is_stream = path.exists() and not path.is_file() and not path.is_dir()
+        is_stream = url is None and path.exists() and not path.is_file() and not path.is_dir()
         chosen = _FORMATS.get(ending, ExportFormat.JSONL if is_stream else None)
+        said = repr(name if url is None else shown(url))
         if chosen is None:
             endings = ", ".join(_FORMATS)
-            raise ExportError(
-                f"{name!r} has no known format; use a name that ends in {endings} (and .gz), or '-'"
-            )
-        return cls(path=path, format=chosen, is_packed=is_packed, is_stream=is_stream)
+            raise ExportError(f"{said} has no known format; use a name that ends in {endings}, or '-'")
+        if not chosen.is_text and (is_packed or is_stream):
+            reason = "is compressed already" if is_packed else "cannot be written to a stream"
+            raise ExportError(f"{said}: {chosen} {reason}; use a name that ends in .{chosen}")
+        return cls(
+            path=None if url else path, format=chosen, is_packed=is_packed, is_stream=is_stream, url=url
+        )
+
+    @property
+    def is_stdout(self) -> bool:
+        """Whether it is standard output."""
+        return self.path is None and self.url is None
 
     def __str__(self) -> str:
+        if self.url is not None:
+            return shown(self.url)
         return "standard output" if self.path is None else str(self.path)
 
     def check(self) -> None:
         """Make sure that the file can be written, by making one beside it for a moment.
 
+        And that the library for its format is installed.
+
         Raises:
             ExportError: It cannot.
         """
+        if self.format is ExportFormat.PARQUET:
+            load_for_export("pyarrow", "parquet")
+        elif self.format is ExportFormat.XLSX:
+            load_for_export("xlsxwriter", "xlsx")
+        if self.url is not None:
+            check_url(self.url)
         if self.path is None or self.is_stream:
             return
         if self.path.is_dir():
@@ -90,7 +122,7 @@ class ExportTarget:
             ExportError: It cannot be written.
             BrokenPipeError: The reader of the stream is gone.
         """
-        with self._raw() as raw:
+        with self.raw() as raw:
             if not self.is_packed:
                 yield Utf8Writer(raw)
                 raw.flush()
@@ -101,7 +133,10 @@ class ExportTarget:
                 yield Utf8Writer(buffer)
                 buffer.flush()
 
-    def _raw(self) -> AbstractContextManager[IO[bytes]]:
+    def raw(self) -> AbstractContextManager[IO[bytes]]:
+        """Open it for bytes, as :meth:`opened` does for text."""
+        if self.url is not None:
+            return replaced_url(self.url)
         if self.path is None:
             return nullcontext(sys.stdout.buffer)
         return self.path.open("wb") if self.is_stream else _replaced(self.path)

@@ -18,6 +18,9 @@ from agentic.executors.exports.targets import ExportTarget, written
         ("items.jsonl", (ExportFormat.JSONL, False)),
         ("items.ndjson", (ExportFormat.JSONL, False)),
         ("items.csv", (ExportFormat.CSV, False)),
+        ("items.parquet", (ExportFormat.PARQUET, False)),
+        ("items.xlsx", (ExportFormat.XLSX, False)),
+        ("s3://bucket/items.csv.gz", (ExportFormat.CSV, True)),
         ("items.csv.gz", (ExportFormat.CSV, True)),
         ("-", (ExportFormat.JSONL, False)),
     ],
@@ -27,7 +30,7 @@ def test_the_name_says_how_to_write(name: str, expected: tuple[ExportFormat, boo
     assert (target.format, target.is_packed) == expected
 
 
-@pytest.mark.parametrize("name", ["items", "items.xlsx", "items.gz"])
+@pytest.mark.parametrize("name", ["items", "items.xls", "items.gz"])
 def test_a_name_that_does_not_say_how_is_refused(name: str) -> None:
     with pytest.raises(ExportError, match=r"\.jsonl, \.ndjson, \.csv"):
         ExportTarget.parse(name)

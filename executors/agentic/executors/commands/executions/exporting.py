@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentic.executors.commands.executions.choice import Pair
     from agentic.executors.commands.runs.steering import Desk
     from agentic.executors.exports.exporting import Export, Exported
+    from agentic.executors.exports.sql_tables import SqlTarget
     from agentic.executors.exports.targets import ExportTarget
     from agentic.mappers import AgentModel, ExecutionModel
 
@@ -37,7 +38,8 @@ Out = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Write rows to FILE.jsonl or FILE.csv (.gz too); `-`: JSON lines on stdout.",
+        help="Write rows to FILE.jsonl, .csv (.gz too), .parquet or .xlsx; to a URL (s3://...); to a table "
+        "(postgresql://...#TABLE); `-`: JSON lines on stdout.",
     ),
 ]
 Table = Annotated[
@@ -60,10 +62,10 @@ def export(  # noqa: PLR0913  # one parameter for each option
     everything: All = False,
     out: Out = None,
     to: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder for one file per execution.")
+        str | None, typer.Option(metavar="FOLDER", help="Folder or URL for one file per execution.")
     ] = None,
     ending: Annotated[
-        Literal["jsonl", "csv", "jsonl.gz", "csv.gz"],
+        Literal["jsonl", "csv", "jsonl.gz", "csv.gz", "parquet", "xlsx"],
         typer.Option("--format", help="Format of the files in --to."),
     ] = "jsonl",
     table: Table = None,
@@ -94,8 +96,7 @@ def export(  # noqa: PLR0913  # one parameter for each option
     with opened_desk(project) as desk:
 
         def act(pair: Pair) -> str:
-            to.mkdir(parents=True, exist_ok=True)
-            target = str(to / _file_name(*pair, ending))
+            target = _in_folder(to, _file_name(*pair, ending))
             return _line(*_export_to(desk, options.export(target), *pair))
 
         bulk_options = BulkOptions(yes=yes, dry_run=dry_run, as_json=as_json)
@@ -121,7 +122,7 @@ def _export_one(
     choice: ExecutionSelection, options: _Rows, out: str | None, project: str | None, *, as_json: bool
 ) -> None:
     wanted = options.export(STDOUT if out is None else out)
-    if as_json and wanted.target.path is None:
+    if as_json and wanted.target.is_stdout:
         raise OptionError("rows and --json both use standard output; name a file with --out")
     with opened_desk(project) as desk:
         (pair,) = choice.found(desk)
@@ -136,7 +137,7 @@ def _export_one(
 
 def _export_to(
     desk: Desk, wanted: Export, execution: ExecutionModel, agent: AgentModel
-) -> tuple[ExportTarget, Exported | None]:
+) -> tuple[ExportTarget | SqlTarget, Exported | None]:
     """Write rows; return where to and how many, or None once standard output has no reader."""
     from agentic.executors.exports.exporting import check_export, export_rows
     from agentic.executors.exports.targets import while_read
@@ -145,8 +146,19 @@ def _export_to(
     return wanted.target, while_read(partial(export_rows, wanted, desk.database, execution, agent))
 
 
-def _line(target: ExportTarget, exported: Exported | None) -> str:
-    return f"wrote {exported.row_count:,} rows of {exported.table} to {target}" if exported else "not read"
+def _line(target: ExportTarget | SqlTarget, exported: Exported | None) -> str:
+    if exported is None:
+        return "not read"
+    warnings = "".join(f"\nwarning: {one}" for one in exported.warnings)
+    return f"wrote {exported.row_count:,} rows of {exported.table} to {target}{warnings}"
+
+
+def _in_folder(folder: str, name: str) -> str:
+    """Return the target of a file in a folder, which is made if it is missing."""
+    if "://" in folder:
+        return f"{folder.rstrip('/')}/{name}"
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return str(Path(folder) / name)
 
 
 def _file_name(execution: ExecutionModel, agent: AgentModel, ending: str) -> str:
@@ -172,9 +184,10 @@ def read_export(
         return None
     from agentic.executors.exports.exporting import Export
     from agentic.executors.exports.formats import ExportFormat
+    from agentic.executors.exports.sql_tables import SqlTarget, is_database
     from agentic.executors.exports.targets import ExportTarget
 
-    target = ExportTarget.parse(out)
-    if excel_safe and target.format is not ExportFormat.CSV:
-        raise OptionError(f"--excel-safe needs CSV, and {target} is JSON lines; use a name that ends in .csv")
+    target = SqlTarget.parse(out) if is_database(out) else ExportTarget.parse(out)
+    if excel_safe and not (isinstance(target, ExportTarget) and target.format is ExportFormat.CSV):
+        raise OptionError(f"--excel-safe needs CSV, and {target} is none; use a name that ends in .csv")
     return Export(target=target, table=table, with_meta=with_meta, excel_safe=excel_safe)

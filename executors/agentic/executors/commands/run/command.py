@@ -143,7 +143,7 @@ def _check_options(export: Export | None, dispatcher: DispatcherKind, *, resume:
             "--out writes the rows of a run in this process, but --dispatcher celery uses a worker; export "
             "them when the execution has ended: `agentic executions export ID --out FILE`"
         )
-    if as_json and export.target.path is None:
+    if as_json and export.target.is_stdout:
         raise OptionError("--out - and --json both use standard output; leave one of them out")
 
 

@@ -55,7 +55,7 @@ def print_outcome(
     elif where is not None:
         if where is console:
             _print_tables(_stored(outcome, agent, database))
-        _print_facts(outcome, _facts(outcome, agent, database, exported), where)
+        _print_facts(outcome, _facts(outcome, agent, database, exported), where, exported)
     if outcome.error is not None:
         raise ExecutionFailedError(outcome.error)
 
@@ -93,7 +93,10 @@ def _print_tables(tables: list[StoredRows]) -> None:
 
 
 def _export_data(exported: Exported | None) -> dict[str, object]:
-    return {} if exported is None else {"exported": {"table": exported.table, "rows": exported.row_count}}
+    if exported is None:
+        return {}
+    facts = {"table": exported.table, "rows": exported.row_count, "warnings": list(exported.warnings)}
+    return {"exported": facts}
 
 
 def _facts(
@@ -124,9 +127,12 @@ def _next_commands(outcome: ExecutionOutcome) -> Mapping[str, str]:
     return {"more": f"agentic executions show {short}", **report}
 
 
-def _print_facts(outcome: ExecutionOutcome, facts: Mapping[str, str], where: Console) -> None:
+def _print_facts(
+    outcome: ExecutionOutcome, facts: Mapping[str, str], where: Console, exported: Exported | None
+) -> None:
     # The reason is not repeated.
     warnings = [warning for warning in outcome.warnings if warning not in (outcome.reason or "")]
+    warnings += () if exported is None else exported.warnings
     for warning in warnings[:SHOWN_ROWS]:
         where.print(
             harmless(f"warning: {warning}"), style="yellow", markup=False, highlight=False, soft_wrap=True

@@ -46,7 +46,7 @@ class RunOutput:
         """The console that shows the outcome: not the target of rows."""
         if self.is_quiet:
             return None
-        takes_stdout = self.export is not None and self.export.target.path is None
+        takes_stdout = self.export is not None and self.export.target.is_stdout
         return err_console if takes_stdout else console
 
 
