@@ -45,7 +45,7 @@ SOURCE = "_source"
 """Column with the name of the pipeline or table that a row comes from."""
 
 KEY = "_key"
-"""Column with the key of a row among those of its source."""
+"""Column with the key of a row; unique for its source."""
 
 BATCH_ROWS = 500
 MAX_KEY = 400

@@ -189,5 +189,5 @@ def read_export(
 
     target = SqlTarget.parse(out) if is_database(out) else ExportTarget.parse(out)
     if excel_safe and not (isinstance(target, ExportTarget) and target.format is ExportFormat.CSV):
-        raise OptionError(f"--excel-safe needs CSV, and {target} is none; use a name that ends in .csv")
+        raise OptionError(f"--excel-safe needs CSV, and {target} is not CSV; use a name that ends in .csv")
     return Export(target=target, table=table, with_meta=with_meta, excel_safe=excel_safe)
