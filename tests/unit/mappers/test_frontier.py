@@ -227,6 +227,14 @@ async def test_a_commit_marks_pages_adds_links_and_stores_rows(crawl: Crawl) -> 
     assert (gone.state, gone.failure_class, gone.message) == (FrontierState.FAILED, "timeout", "30 s")
 
 
+async def test_a_link_may_fail_in_the_commit_that_adds_it(crawl: Crawl) -> None:
+    batch = CrawlBatch(failed=[failed("sitemap")], links=links("sitemap", "a"))
+    exchange = await crawl.store().exchange(SLICE, batch, 5)
+    assert exchange.counts == counts(total=2, done=0, failed=1)
+    assert [entry.url_key for entry in exchange.entries] == ["a"]
+    assert (await crawl.store().exchange(SLICE, batch, 0)).counts == exchange.counts
+
+
 async def test_rows_and_items_of_all_commits_are_counted_with_their_pages(crawl: Crawl) -> None:
     store = crawl.store()
     await store.seed(links("a", "b", "c", "d"))

@@ -36,6 +36,19 @@ async def decide_unseen(decision: Decision) -> None:
     """Record nothing."""
 
 
+Patient = Callable[[str, Callable[[], Awaitable[None]]], Awaitable[None]]
+"""Does a part of an actor's work, named by its URL, again after a temporary failure."""
+
+
+async def try_once(subject: str, work: Callable[[], Awaitable[None]]) -> None:  # noqa: ARG001 - as declared
+    """Do it once."""
+    await work()
+
+
+def ignore_part(url: str, exc: Exception) -> None:
+    """Ignore a part that failed: the result of the actor reports it."""
+
+
 def ignore_warning(sentence: str) -> None:
     """Ignore a warning: with many pages, one warning says nothing about the run."""
 
@@ -59,6 +72,8 @@ class ActorContext:
         warn: Takes a sentence about something that a successful call did not find: ``"'div.x' fits nothing on
             http://..."``. A run with a warning and without items has failed.
         decide: Records, for the audit, the decisions of rules about the failures of a call.
+        retry: Does a part of the work; after a temporary failure, again by the rules of the pipeline.
+        part_failed: Takes the URL and the error of a part that failed for good, while the call goes on.
     """
 
     http: Fetcher
@@ -72,6 +87,8 @@ class ActorContext:
     once: Once = do_now
     decide: Decide = decide_unseen
     warn: Callable[[str], object] = ignore_warning
+    retry: Patient = try_once
+    part_failed: Callable[[str, Exception], object] = ignore_part
 
     def for_call(self, call: str) -> ActorContext:
         """Return the same for another call: ``dataclasses.replace`` in a tenth of the time."""
@@ -87,6 +104,8 @@ class ActorContext:
             once=self.once,
             decide=self.decide,
             warn=self.warn,
+            retry=self.retry,
+            part_failed=self.part_failed,
         )
 
     def browser(self) -> BrowserFetcher:

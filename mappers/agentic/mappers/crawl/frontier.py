@@ -147,8 +147,8 @@ class SqlCrawlStore:
             with driver_cursor(session) as cursor:
                 if batch.done or batch.failed or batch.links:  # claims alone never wait
                     self._take_turn(cursor)
+                added = self._add(cursor, batch.links)  # first: a failed page may be one of them
                 fresh, given_up, failed = self._mark(cursor, batch)
-                added = self._add(cursor, batch.links)
                 beyond = self._unknown(cursor, batch.beyond)
                 self._move(cursor, batch.moves)
                 entries = self._claim(cursor, slice_id, limit, without)

@@ -33,6 +33,8 @@ class Site:
     url: str = ""
     asked: Counter[str] = field(default_factory=Counter)
     is_slow: bool = False
+    is_broken: bool = False
+    refusals: int = 0
     has_asked_for_a_page: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def answer(self, request: web.Request) -> web.Response:
@@ -50,11 +52,18 @@ class Site:
                 parts = [f"sitemap/{number}/{part}" for part in range(SITEMAPS)]
                 return self._index([*parts, f"index/{number}", f"lost/{number}"])
             case ["sitemap", number, part]:
-                return self._sitemap(int(number) * SITEMAPS + int(part))
+                return self._troubled(request, part) or self._sitemap(int(number) * SITEMAPS + int(part))
             case ["page", number]:
                 return web.Response(text=f"<title>{number}</title>", content_type="text/html")
             case _:
                 return web.Response(status=404)
+
+    def _troubled(self, request: web.Request, part: str) -> web.Response | None:
+        if part == "5" and self.asked[request.path] <= self.refusals:
+            return web.Response(status=503)
+        if part == "7" and self.is_broken:
+            return web.Response(text="<urlset><url><lo", content_type="text/xml")
+        return None
 
     def _index(self, paths: list[str]) -> web.Response:
         listed = "".join(f"<sitemap><loc>{self.url}/{path}</loc></sitemap>" for path in paths)
@@ -121,3 +130,34 @@ async def test_no_more_sitemaps_are_read_than_the_crawl_has_pages_to_fetch(
     assert outcome.status is ExecutionStatus.SUCCEEDED
     assert len(stored_urls()) == 30
     assert sum(path.startswith("/sitemap/") for path in site.asked) == 4
+
+
+async def test_a_sitemap_that_fails_for_a_while_is_read_later(
+    site: Site, make_agent: MakeAgent, run_agent: RunAgent, stored_urls: Callable[[], list[str]]
+) -> None:
+    site.refusals = 2
+    outcome = await run_agent(make_agent(pipeline=_quick(site), inputs={}))
+    assert outcome.status is ExecutionStatus.SUCCEEDED
+    assert len(stored_urls()) == TOTAL
+    assert {site.asked[f"/sitemap/{number}/5"] for number in range(INDEXES)} == {3}
+
+
+async def test_sitemaps_that_cannot_be_read_are_failures_of_the_crawl_and_cost_no_other(
+    site: Site, make_agent: MakeAgent, run_agent: RunAgent, stored_urls: Callable[[], list[str]]
+) -> None:
+    site.refusals, site.is_broken = 99, True
+    pipeline = _quick(site, limits={"max_failed": 8})
+    outcome = await run_agent(make_agent(pipeline=pipeline, inputs={}))
+    # Of each index, one is lost, one is refused, and one is broken.
+    assert outcome.status is ExecutionStatus.FAILED
+    assert "9 failed, more than max_failed (8)" in (outcome.error or "")
+    assert len(stored_urls()) >= TOTAL - 2 * INDEXES * (PAGES + 1)
+
+
+def _quick(site: Site, **more: JSONValue) -> JSONValue:
+    return {
+        "http": {"allow_private_hosts": ["127.0.0.1"]},
+        "error_handling": {"http_5xx": {"retry_count": 2, "backoff_s": 0.01}},
+        "steps": [{"type": "crawl", "start": f"{site.url}/page/0", "sitemaps": True}],
+        **more,
+    }

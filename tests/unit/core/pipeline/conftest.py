@@ -84,9 +84,9 @@ class MemoryFrontier:
     ) -> Exchange:
         if batch != CrawlBatch():
             self.commits.append(batch)
+        await self.seed(batch.links)
         self._change([page.url_key for page in batch.done], "done")
         self._change([page.url_key for page in batch.failed], "failed")
-        await self.seed(batch.links)
         sites = tuple(without)
         new = [key for key, state in self.states.items() if state == "new"]
         new = [key for key in new if not self.links[key].url.startswith(sites)][:limit]

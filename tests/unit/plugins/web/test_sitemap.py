@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import Fetcher, FetchError, Headers, HttpPolicy, HttpRequest, HttpResponse
@@ -125,6 +126,83 @@ async def test_that_no_page_is_listed_can_be_a_failure() -> None:
     with pytest.raises(ActorError, match=r"no sitemap of http://a\.example/s lists a page") as caught:
         await read(Site({"s": urls()}), required=True)
     assert caught.value.failure_class == "empty"
+
+
+async def test_a_sitemap_with_a_fault_does_not_cost_the_others() -> None:
+    site = Site({"s": index(*map(str, range(32)))})
+    site.pages = {**site.pages, **{str(n): urls(f"p{n}") for n in range(32)}, "7": "<urlset><url><loc>"}
+    found = await read(site)
+    assert len(found.list_item_urls) == 31
+    assert [(one.url, one.failure_class) for one in found.failed] == [(f"{SITE}/7", "decode")]
+
+
+async def test_the_rest_of_a_broken_sitemap_counts_and_the_message_says_so() -> None:
+    found = await read(Site({"s": urls("1", "2", "3").replace("</loc></url><url>", "<url>", 1)}))
+    assert found.list_item_urls == (f"{SITE}/1", f"{SITE}/2", f"{SITE}/3")
+    assert "the 3 entries that could be read count" in found.failed[0].message
+
+
+async def test_a_repaired_sitemap_is_a_warning_and_no_failure() -> None:
+    with capture_logs() as logs:
+        found = await read(Site({"s": "\n" + urls("1", "2?a=1&b=2")}))
+    assert found.list_item_urls == (f"{SITE}/1", f"{SITE}/2?a=1&b=2")
+    assert found.failed == ()
+    assert [(entry["event"], entry["repairs"]) for entry in logs] == [
+        ("sitemap.repaired", ("a raw & was replaced",))
+    ]
+
+
+async def test_relative_addresses_are_those_of_the_sitemap() -> None:
+    site = Site({"s": "<urlset><url><loc>/1</loc></url><url><loc>2</loc></url></urlset>"})
+    assert (await read(site)).list_item_urls == (f"{SITE}/1", f"{SITE}/2")
+
+
+async def test_entries_that_cannot_be_fetched_are_a_warning() -> None:
+    warned: list[str] = []
+    site = Site({"s": "<urlset><url><loc>mailto:a@b</loc></url><url/><url><loc>/1</loc></url></urlset>"})
+    ctx = ActorContext(http=Fetcher(HttpPolicy(obey_robots=False), site), warn=warned.append)
+    await SitemapActor().run(ctx, SitemapInput(urls=(f"{SITE}/s",)))
+    assert warned == [f"2 entries of {SITE}/s have no address that can be fetched"]
+
+
+async def test_a_sitemap_that_robots_txt_names_by_its_path_is_read() -> None:
+    site = Site({"robots.txt": "Sitemap: /s.xml", "s.xml": urls("1")})
+    assert (await read(site, sites=[SITE])).list_item_urls == (f"{SITE}/1",)
+
+
+@pytest.mark.parametrize("answer", [None, "<!doctype html><p>Not found", "<html><body>hi</body></html>"])
+async def test_a_sitemap_that_was_only_guessed_need_not_exist(answer: str | None) -> None:
+    site = Site({} if answer is None else {"sitemap.xml": answer})
+    assert (await read(site, sites=[SITE])).failed == ()
+    named = Site({**site.pages, "robots.txt": f"Sitemap: {SITE}/sitemap.xml"})
+    assert [one.url for one in (await read(named, sites=[SITE])).failed] == [f"{SITE}/sitemap.xml"]
+
+
+async def test_a_sitemap_of_an_index_is_retried_by_the_rules_and_the_failure_is_reported() -> None:
+    site = Site({"s": index("a", "gone"), "a": urls("1")})
+    retried: list[str] = []
+    failed: list[str] = []
+
+    async def twice(url: str, work: Callable[[], Awaitable[None]]) -> None:
+        retried.append(url.removeprefix(f"{SITE}/"))
+        try:
+            await work()
+        except FetchError:
+            await work()
+
+    ctx = ActorContext(
+        http=Fetcher(HttpPolicy(obey_robots=False), site),
+        retry=twice,
+        part_failed=lambda url, _: failed.append(url),
+    )
+    given = SitemapInput(urls=(f"{SITE}/s",))
+    assert [url async for piece in SitemapActor().pieces(ctx, given) for url in piece] == [f"{SITE}/1"]
+    assert retried == ["s", "a", "gone"]
+    assert site.asked == ["s", "a", "gone", "gone"]
+    assert failed == [f"{SITE}/gone"]
+    retried.clear()
+    await SitemapActor().run(ctx, given)
+    assert retried == ["a", "gone"]  # the step itself repeats the first
 
 
 async def peak_bytes_of(sitemaps: int, pages: int) -> int:

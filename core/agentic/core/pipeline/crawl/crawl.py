@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from pydantic import ValidationError
 
-from agentic.core.actors import Actor, ActorContext, ActorError, Failure
+from agentic.core.actors import Actor, ActorContext, ActorError, Failure, describe_failure
 from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
 from agentic.core.http import HttpError
 from agentic.core.http.sessions.url_credentials import UrlCredentials
@@ -16,13 +16,14 @@ from agentic.core.pipeline.crawl.borders import border_notes
 from agentic.core.pipeline.crawl.follow import scope_of
 from agentic.core.pipeline.crawl.page import PageProcessor
 from agentic.core.pipeline.crawl.report import CrawlReport
-from agentic.core.pipeline.crawl.seeding import Seeding, listed_pages, starts_of
+from agentic.core.pipeline.crawl.seeding import FailedPart, Seeding, listed_pages, starts_of
 from agentic.core.pipeline.crawl.slice import CrawlSlice, SliceLimits
 from agentic.core.pipeline.crawl.statistics import RunningCrawls
 from agentic.core.pipeline.crawl.store import CrawlStore, FrontierCounts, SliceId
 from agentic.core.pipeline.errors import StepFailedError
 from agentic.core.pipeline.expressions.expressions import SECRETS, Path
 from agentic.core.pipeline.expressions.secret_masking import Hidden, read_secrets
+from agentic.core.pipeline.policies.attempts import retrying
 from agentic.core.pipeline.policies.policies import Levels
 from agentic.core.pipeline.policies.retry_events import OF_PAGES, tell_changes
 from agentic.core.pipeline.spec.amounts import exceeds
@@ -117,8 +118,10 @@ class CrawlNode(Executor):
             if not self._position.is_due(state):
                 return self._position.pass_over(state)
             step, hidden = await self._resolved(state, context)
-            listed = listed_pages(step, self._tools.actors, context)
-            seeding = Seeding(step, listed, self._tools.store_of(ctx.run_id), self._credentials(step))
+            failed: list[FailedPart] = []
+            listed = listed_pages(step, self._tools.actors, self._reporting(context, hidden, failed))
+            store = self._tools.store_of(ctx.run_id)
+            seeding = Seeding(step, listed, store, self._credentials(step), failed)
             await seeding.begin()
         except MissingResultError as exc:
             return await leave_out(self._position, state, exc, ctx)
@@ -161,6 +164,14 @@ class CrawlNode(Executor):
 
     def _context(self, ctx: WorkflowContext) -> ActorContext:
         return replace(self._tools.context(ctx.run_id), once=TurnOnce(ctx))
+
+    def _reporting(self, context: ActorContext, hidden: Hidden, failed: list[FailedPart]) -> ActorContext:
+        """Return the context for reading sitemaps: it retries them, and notes in ``failed`` which fail."""
+
+        def note(url: str, exc: Exception) -> None:
+            failed.append((url, hidden.failure(describe_failure(exc))))
+
+        return replace(context, retry=retrying(self._tools.levels), part_failed=note)
 
     async def _resolved(self, state: PipelineState, context: ActorContext) -> tuple[CrawlStep, Hidden]:
         """Return the step with every reference replaced, and the secrets that are in it now."""

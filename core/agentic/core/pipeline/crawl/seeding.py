@@ -7,16 +7,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import cast
 
-from agentic.core.actors import Actor, ActorContext, ListingActor
+from agentic.core.actors import Actor, ActorContext, Failure, ListingActor
 from agentic.core.http.resolving import request_url
 from agentic.core.http.sessions.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl.follow import frontier_link, scope_of
-from agentic.core.pipeline.crawl.store import CrawlStore
+from agentic.core.pipeline.crawl.store import CrawlBatch, CrawlStore, FailedPage, SliceId
 from agentic.core.pipeline.spec.spec import CrawlStep
 from agentic.core.pipeline.spec.step_names import SITEMAP_ACTOR
 from agentic.core.reading.addresses import each_page_once
 
 AddressPieces = AsyncGenerator[Sequence[str], None]
+FailedPart = tuple[str, Failure]
+"""URL of a sitemap, and why it could not be read."""
 
 
 class Seeding:
@@ -27,6 +29,7 @@ class Seeding:
         pieces: URLs from sitemaps, piece by piece.
         store: The frontier.
         credentials: Credentials in URLs of the crawl; the frontier keeps none of them.
+        failed: Receives the sitemaps that failed; each is recorded once.
 
     Attributes:
         is_over: All pages are added, or enough of them.
@@ -34,7 +37,12 @@ class Seeding:
     """
 
     def __init__(
-        self, step: CrawlStep, pieces: AddressPieces, store: CrawlStore, credentials: UrlCredentials
+        self,
+        step: CrawlStep,
+        pieces: AddressPieces,
+        store: CrawlStore,
+        credentials: UrlCredentials,
+        failed: list[FailedPart],
     ) -> None:
         self.is_over = False
         self.more = asyncio.Event()
@@ -43,6 +51,7 @@ class Seeding:
         self._pieces = pieces
         self._store = store
         self._wanted = step.max_pages
+        self._failed = failed
 
     async def begin(self) -> None:
         """Add the start pages and the first piece. Pages that the frontier already knows stay unchanged.
@@ -77,12 +86,32 @@ class Seeding:
             await self._pieces.aclose()
 
     async def _add(self, urls: Sequence[str] | None) -> None:
+        await self._record_failures()
         if urls is not None:
             found = await asyncio.to_thread(self._scope.links, urls, 1)
             self._wanted -= await self._store.seed(found.links)
         if urls is None or self._wanted <= 0:
             self.is_over = True
             await self._pieces.aclose()
+
+    async def _record_failures(self) -> None:
+        """Record sitemaps that failed as failed pages of the crawl, so that its result reports them."""
+        failed, self._failed[:] = list(self._failed), []
+        if not failed:
+            return
+        links = [frontier_link(self._scope.kept(url), 0) for url, _ in failed]
+        pages = [
+            FailedPage(
+                url=link.url,
+                url_key=link.url_key,
+                depth=link.depth,
+                failure_class=failure.failure_class,
+                message=f"a sitemap: {failure.message}",
+                has_row=False,
+            )
+            for link, (_, failure) in zip(links, failed, strict=True)
+        ]
+        await self._store.exchange(SliceId(), CrawlBatch(failed=pages, links=links), 0)
 
 
 def starts_of(step: CrawlStep) -> list[str]:

@@ -20,12 +20,16 @@ from agentic.core.pipeline.policies.policies import (
     fallback_config,
 )
 from agentic.core.records import record
+from agentic.core.settings import safe_url
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 OnAttempt = Callable[[StepAttempt], Awaitable[None]]
 
 log = get_logger(__name__)
+
+PART = "part"
+"""Stands for the actor in the attempts at a part of its work."""
 
 
 @record
@@ -131,3 +135,36 @@ async def try_until_settled(
         if decision.wait_s:
             async with idle(decision.wait_s, in_turn=True):
                 await retry_context.sleep(decision.wait_s)
+
+
+def retrying(levels: Levels) -> Callable[[str, Callable[[], Awaitable[None]]], Awaitable[None]]:
+    """Return a function that does a part of a work, and repeats it as the rules say.
+
+    Only the retries of a rule count: there is no other actor for a part.
+    """
+
+    async def retry(subject: str, work: Callable[[], Awaitable[None]]) -> None:
+        failures: list[Exception] = []
+
+        async def once(_actor: str, _config: Config | None) -> None:
+            if failures and not is_retry:
+                raise failures[-1]
+            try:
+                await work()
+            except Exception as exc:
+                failures.append(exc)
+                raise
+
+        is_retry = True
+
+        async def note(attempt: StepAttempt) -> None:
+            nonlocal is_retry
+            is_retry = attempt.decision is not None and attempt.decision.action == "retry"
+
+        outcome = await try_until_settled(
+            once, PART, lambda: RetryContext(levels=levels, subject=safe_url(subject), tell=note)
+        )
+        if isinstance(outcome, GivenUp):
+            raise failures[-1]
+
+    return retry

@@ -9,7 +9,7 @@ from typing import cast
 
 from pydantic import BaseModel, ValidationError
 
-from agentic.core.actors import Actor, ActorContext, ActorError, Again
+from agentic.core.actors import Actor, ActorContext, ActorError, Again, ListingActor
 from agentic.core.http.politeness.slots import idle, note_begun
 from agentic.core.old_methods import name_of_override
 from agentic.core.pipeline.expressions.expressions import SECRETS, Path
@@ -20,6 +20,7 @@ from agentic.core.pipeline.policies.attempts import (
     OnAttempt,
     RetryContext,
     Success,
+    retrying,
     try_until_settled,
 )
 from agentic.core.pipeline.policies.policies import ErrorRule, Levels, default_rules
@@ -109,6 +110,8 @@ class ActorCall:
                 rerun=lambda step: self.reruns[step].once(ctx, state),
             )
 
+        if issubclass(self.actors[self.actor], ListingActor):  # it reads many documents
+            ctx = replace(ctx, retry=retrying(self.levels))
         return await try_until_settled(
             lambda name, config: self._attempt(name, config, ctx, given), self.actor, retry_context
         )

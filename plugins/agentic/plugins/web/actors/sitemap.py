@@ -22,11 +22,15 @@ from agentic.core.actors import (
     describe_failure,
 )
 from agentic.core.http import FetchError, HttpRequest, HttpResponse, HttpSession
+from agentic.core.logging import get_logger
 from agentic.core.reading.addresses import absolute
 from agentic.core.reading.dates import as_utc, iso_moment, parse_moment
 from agentic.core.reading.markup import MarkupError
+from agentic.core.settings import safe_url
 from agentic.plugins.web.login.sessions import used_session
-from agentic.plugins.web.reading.sitemaps import Listed, read_sitemap
+from agentic.plugins.web.reading.sitemaps import Listed, NotASitemapError, SitemapNotes, read_sitemap
+
+log = get_logger(__name__)
 
 MAX_DEPTH = 5  # an index of indexes is against the protocol, and some sites have one
 MAX_SITEMAPS = 2_000
@@ -90,7 +94,8 @@ class _Piece:
     count: int = 0
     pages: list[_Page] = field(default_factory=list)
     sitemaps: list[str] = field(default_factory=list)
-    fault: str = ""
+    odd_count: int = 0
+    fault: MarkupError | None = None
 
     def add(self, base: str, one: Listed) -> None:
         self.count += 1
@@ -99,13 +104,32 @@ class _Piece:
                 self.sitemaps.append(url)
             else:
                 self.pages.append((url, one))
+        else:
+            self.odd_count += 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What to do with sitemaps.
+
+    Attributes:
+        failures: Receives those that failed.
+        optional: Those that need not exist.
+        lone: One that is not retried here.
+        since: Skip pages that have not changed since.
+    """
+
+    failures: list[_Failed]
+    optional: frozenset[str]
+    lone: str
+    since: datetime | None
 
 
 class SitemapActor(ListingActor[SitemapInput, SitemapOutput]):
-    """Reads sitemaps (XML, text, gzip, news) and sitemap indexes.
+    """Reads sitemaps (XML, RSS, Atom, text, gzip, news) and sitemap indexes.
 
-    A sitemap that fails is listed in ``failed``; it is a failure of the step if it is one of ``urls`` and no
-    page was found.
+    Broken ones are repaired where that is possible. A sitemap that fails is listed in ``failed``; it is a
+    failure of the step if it is one of ``urls`` and no page was found.
     """
 
     name = "sitemap"
@@ -119,7 +143,9 @@ class SitemapActor(ListingActor[SitemapInput, SitemapOutput]):
         """Return the pages, in the order of the sitemaps."""
         entries: dict[str, SitemapEntry] = {}
         failures: list[_Failed] = []
-        async with aclosing(_walked(ctx, given, failures)) as pieces:
+        # The only sitemap is retried with the step.
+        lone = given.urls[0] if len(given.urls) == 1 and not given.sites else ""
+        async with aclosing(_walked(ctx, given, failures, lone)) as pieces:
             async for piece in pieces:
                 for url, one in piece:
                     if url not in entries and len(entries) < given.max_urls:
@@ -140,7 +166,7 @@ class SitemapActor(ListingActor[SitemapInput, SitemapOutput]):
 
 
 async def _walked(
-    ctx: ActorContext, given: SitemapInput, failures: list[_Failed]
+    ctx: ActorContext, given: SitemapInput, failures: list[_Failed], lone: str = ""
 ) -> AsyncGenerator[list[_Page], None]:
     """Yield what the sitemaps list, piece by piece, and note those that failed.
 
@@ -148,15 +174,16 @@ async def _walked(
         ActorError: There is not one page, and a sitemap that is named failed, or there has to be one.
         FetchError: The same.
     """
-    guessed = [url for site in given.sites for url in await _sitemaps_of(ctx, site)]
+    named, guessed = await _sitemaps_of(ctx, given.sites)
     is_empty = True
     async with used_session(ctx, given.session) as session:
-        walk = _Walk(ctx, given, session, failures)
-        async for piece in walk.through([*given.urls, *guessed]):
+        optional = frozenset(guessed) - {*given.urls, *named}
+        walk = _Walk(ctx, session, _Task(failures, optional, lone, given.since))
+        async for piece in walk.through([*given.urls, *named, *guessed]):
             is_empty = False
             yield piece
-    if is_empty and (named := [exc for url, exc in failures if url in given.urls]):
-        raise named[0]
+    if is_empty and (fatal := [exc for url, exc in failures if url in given.urls]):
+        raise fatal[0]
     if is_empty and given.required:
         message = f"no sitemap of {', '.join([*given.urls, *given.sites]) or 'nothing'} lists a page"
         raise ActorError(message, failure_class="empty")
@@ -165,13 +192,11 @@ async def _walked(
 class _Walk:
     """From sitemap to sitemap, none twice."""
 
-    def __init__(
-        self, ctx: ActorContext, given: SitemapInput, session: HttpSession | None, failures: list[_Failed]
-    ) -> None:
-        self._failures = failures
+    def __init__(self, ctx: ActorContext, session: HttpSession | None, task: _Task) -> None:
         self._ctx = ctx
         self._session = session
-        self._since = as_utc(given.since) if given.since else None
+        self._task = task
+        self._since = as_utc(task.since) if task.since else None
         self._waiting: deque[tuple[str, int]] = deque()
         self._seen: set[str] = set()
 
@@ -180,11 +205,25 @@ class _Walk:
         while self._waiting:
             url, depth = self._waiting.popleft()
             try:
-                response = await self._ctx.http.fetch(HttpRequest(url=url, session=self._session))
-                async for piece in self._read(url, response, depth):
+                async for piece in self._read(url, await self._fetched(url), depth):
                     yield piece
             except (FetchError, ActorError) as exc:
-                self._failures.append((url, exc))
+                if url in self._task.optional and _is_none(exc):
+                    continue
+                self._task.failures.append((url, exc))
+                self._ctx.part_failed(url, exc)
+
+    async def _fetched(self, url: str) -> HttpResponse:
+        """Fetch a sitemap; temporary failures are retried, because an index lists many."""
+        if url == self._task.lone:
+            return await self._ctx.http.fetch(HttpRequest(url=url, session=self._session))
+        found: list[HttpResponse] = []
+
+        async def fetch() -> None:
+            found.append(await self._ctx.http.fetch(HttpRequest(url=url, session=self._session)))
+
+        await self._ctx.retry(url, fetch)
+        return found[-1]
 
     def _add(self, urls: list[str], depth: int) -> None:
         for url in urls:
@@ -194,19 +233,35 @@ class _Walk:
                 self._waiting.append((url, depth))
 
     async def _read(self, url: str, response: HttpResponse, depth: int) -> AsyncIterator[list[_Page]]:
-        listed = self._listed(response)
+        notes = SitemapNotes()
+        listed = self._listed(response, notes)
+        count = odd_count = 0
         is_small = len(response.body) <= SMALL_BYTES
         while piece := next(listed, None) if is_small else await asyncio.to_thread(next, listed, None):
             self._add(piece.sitemaps, depth + 1)
+            count, odd_count = count + piece.count, odd_count + piece.odd_count
             if piece.pages:
                 yield piece.pages
-            if piece.fault:
+            if piece.fault is not None:
                 message = f"{url} was not read completely: {piece.fault}"
-                raise ActorError(message, failure_class="decode")
+                if count:
+                    message += f"; the {count} entries that could be read count"
+                raise ActorError(message, failure_class="decode") from piece.fault
+        self._warn(url, notes, odd_count)
 
-    def _listed(self, response: HttpResponse) -> Iterator[_Piece]:
+    def _warn(self, url: str, notes: SitemapNotes, odd_count: int) -> None:
+        """Report what was mended and what was left out."""
+        unlisted = notes.unlisted_count + odd_count
+        if unlisted:
+            self._ctx.warn(f"{unlisted} entries of {url} have no address that can be fetched")
+        if notes.repairs or unlisted:
+            log.warning("sitemap.repaired", url=safe_url(url), repairs=notes.repairs, left_out_count=unlisted)
+
+    def _listed(self, response: HttpResponse, notes: SitemapNotes) -> Iterator[_Piece]:
         """Yield what a sitemap lists, and at last what is wrong with it, if anything is."""
-        recent = (one for one in read_sitemap(response.body) if self._is_recent(one))
+        content_type = response.headers.get("content-type")
+        found = read_sitemap(response.body, content_type, notes)
+        recent = (one for one in found if self._is_recent(one))
         is_whole = False
         while not is_whole:
             piece = _Piece()
@@ -215,7 +270,7 @@ class _Walk:
                     piece.add(response.url, one)
                 is_whole = piece.count < PIECE_URLS
             except MarkupError as exc:
-                piece.fault, is_whole = str(exc), True
+                piece.fault, is_whole = exc, True
             yield piece
 
     def _is_recent(self, one: Listed) -> bool:
@@ -225,10 +280,23 @@ class _Walk:
         return moment is None or as_utc(moment) >= self._since
 
 
-async def _sitemaps_of(ctx: ActorContext, site: str) -> tuple[str, ...]:
-    named = await ctx.http.robots.sitemaps(site)
-    default = absolute(site, "/sitemap.xml")
-    return named or ((default,) if default else ())
+async def _sitemaps_of(ctx: ActorContext, sites: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the sitemaps that sites name, and the usual address for those that name none."""
+    named: list[str] = []
+    guessed: list[str] = []
+    for site in sites:
+        if found := await ctx.http.robots.sitemaps(site):
+            named += [absolute(site, url) or url for url in found]
+        elif default := absolute(site, "/sitemap.xml"):
+            guessed.append(default)
+    return named, guessed
+
+
+def _is_none(exc: FetchError | ActorError) -> bool:
+    """Whether a failure says that a site has no sitemap: it answers 404, or a page for any address."""
+    if isinstance(exc, FetchError):
+        return exc.status is not None and 400 <= exc.status < 500 and exc.failure_class != "rate_limited"
+    return isinstance(exc.__cause__, NotASitemapError)
 
 
 def _entry(url: str, one: Listed) -> SitemapEntry:
