@@ -73,7 +73,7 @@ class ActorContext:
             http://..."``. A run with a warning and without items has failed.
         decide: Records, for the audit, the decisions of rules about the failures of a call.
         retry: Does a part of the work; after a temporary failure, again by the rules of the pipeline.
-        part_failed: Takes the URL and the error of a part that failed for good, while the call goes on.
+        part_failed: Takes the URL and the error of a part that failed for good, while the call continues.
     """
 
     http: Fetcher

@@ -140,7 +140,7 @@ async def try_until_settled(
 def retrying(levels: Levels) -> Callable[[str, Callable[[], Awaitable[None]]], Awaitable[None]]:
     """Return a function that does a part of a work, and repeats it as the rules say.
 
-    Only the retries of a rule count: there is no other actor for a part.
+    Only the retries of a rule count: a fallback cannot do a part.
     """
 
     async def retry(subject: str, work: Callable[[], Awaitable[None]]) -> None:

@@ -250,7 +250,7 @@ class _Walk:
         self._warn(url, notes, odd_count)
 
     def _warn(self, url: str, notes: SitemapNotes, odd_count: int) -> None:
-        """Report what was mended and what was left out."""
+        """Report repairs, and the number of entries left out."""
         unlisted = notes.unlisted_count + odd_count
         if unlisted:
             self._ctx.warn(f"{unlisted} entries of {url} have no address that can be fetched")

@@ -123,7 +123,7 @@ def read_sitemap(
     Args:
         body: As it came; perhaps a gzip file.
         content_type: The ``Content-Type``, for its charset.
-        notes: Receives what is worth a warning.
+        notes: Receives the repairs.
 
     Raises:
         NotASitemapError: It is something else.
@@ -170,7 +170,7 @@ def _whole(body: bytes) -> tuple[bytes, MarkupError | None]:
 
 
 def _pieces(body: bytes) -> Iterator[bytes]:
-    """Yield the content a piece at a time; what is packed twice is unpacked twice."""
+    """Yield the content a piece at a time; some files are packed twice."""
     if body[:2] == GZIP_MAGIC:
         unpacked = _unpacked([body])
         first = next(unpacked, b"")
@@ -229,7 +229,7 @@ def _kinds_of(root: str) -> frozenset[str]:
 def _from_whole(
     body: bytes, fault: MarkupError | None, content_type: str | None, notes: SitemapNotes
 ) -> Iterator[Listed]:
-    """Yield what a sitemap lists that is not valid XML in UTF-8.
+    """Yield the entries of a sitemap that is not valid XML in UTF-8.
 
     Args:
         body: Unpacked, as far as possible.
