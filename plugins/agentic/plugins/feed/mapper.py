@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -11,8 +10,11 @@ from agentic.core.http import url_key
 from agentic.core.reading.dates import as_utc, parse_moment
 from agentic.core.types import JSONValue
 from agentic.mappers import CLEARED, ResultMapper, upsert
-from agentic.plugins.feed.models import ENTRY_KEY_LENGTH, FeedEntryModel, FeedModel
+from agentic.mappers.content import clean_text
+from agentic.plugins.feed.identity import entry_key, identify, question_of, usual_key
+from agentic.plugins.feed.models import FeedEntryModel, FeedModel
 from agentic.plugins.feed.polls import FeedState, Poll, Polls
+from agentic.plugins.feed.store import StoredEntries
 
 SAID = frozenset({"id", "title", "home_url", "language"})
 """Fields of a feed's state from the feed itself; the others are about its polls."""
@@ -58,9 +60,9 @@ class FeedResultMapper(ResultMapper):
     def _rows(self, polls: Iterable[Poll]) -> Iterator[dict[str, object]]:
         for poll in polls:
             undated = 0
-            for index, item in enumerate(poll.entries):
+            for index, (key, item) in enumerate(zip(self._keys(poll), poll.entries, strict=True)):
                 try:
-                    row = entry_row(poll.feed.id, item)
+                    row = entry_row(poll.feed.id, item, key)
                 except ValueError as exc:
                     self.warn(f"entry {index} of {poll.feed.name} was rejected: {exc}")
                     self.counts = replace(self.counts, rejected=self.counts.rejected + 1)
@@ -70,6 +72,19 @@ class FeedResultMapper(ResultMapper):
             if undated:
                 self.warn(f"{undated} entries of {poll.feed.name} have a time that cannot be read; see raw")
 
+    def _keys(self, poll: Poll) -> tuple[str | None, ...]:
+        """Return the keys of the rows of entries."""
+        if not poll.entries:
+            return ()
+        rows = StoredEntries(self.db_session, self.agent.project_id, poll.feed.id)
+        stored = rows.by_key(key for item in poll.entries if (key := usual_key(item)))
+        if (question := question_of(poll.entries, stored)) is not None:
+            stored |= rows.like(question)
+        found = identify(poll.entries, stored)
+        for doubt in found.doubts:
+            self.warn(f"{poll.feed.name}: {clean_text(doubt)}")
+        return found.keys
+
 
 def feed_row(feed: FeedState) -> dict[str, object]:
     """Return the columns of a feed; its poll state is complete: None there means no value."""
@@ -77,15 +92,20 @@ def feed_row(feed: FeedState) -> dict[str, object]:
     return {**dict(feed), **polls, "url_key": url_key(feed.url)}
 
 
-def entry_row(feed_id: str, item: Mapping[str, JSONValue]) -> dict[str, object]:
+def entry_row(feed_id: str, item: Mapping[str, JSONValue], key: str | None = None) -> dict[str, object]:
     """Return the columns of an entry; None stands for values that the feed omits.
+
+    Args:
+        feed_id: Its feed.
+        item: The entry.
+        key: The key of its row; by default the usual one.
 
     Raises:
         ValueError: It has nothing to identify it.
     """
     return {
         "feed_id": feed_id,
-        "entry_key": entry_key(item),
+        "entry_key": key or entry_key(item),
         "title": item.get("title"),
         "link": item.get("url"),
         "author": item.get("author"),
@@ -101,29 +121,10 @@ def entry_row(feed_id: str, item: Mapping[str, JSONValue]) -> dict[str, object]:
     }
 
 
-def entry_key(item: Mapping[str, JSONValue]) -> str:
-    """Return the key of an entry: its own id, else its link, else a hash of title and time.
-
-    Raises:
-        ValueError: It has none of them.
-    """
-    if known := item.get("id") or item.get("url"):
-        text = str(known)
-        return text if len(text) <= ENTRY_KEY_LENGTH else _hashed(text)
-    title, published = item.get("title"), item.get("published")
-    if not title and not published:
-        raise ValueError("it has no id, no link, no title and no time")
-    return _hashed(f"{title or ''}\n{published or ''}")
-
-
 def is_undated(item: Mapping[str, JSONValue], row: Mapping[str, object]) -> bool:
     """Whether a time of ``item`` is missing in its ``row``."""
     times = (("published", "published_at"), ("updated", "updated_at"))
     return any(item.get(name) is not None and row[column] is None for name, column in times)
-
-
-def _hashed(text: str) -> str:
-    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
 
 
 def _moment(text: JSONValue) -> datetime | None:

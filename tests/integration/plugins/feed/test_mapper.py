@@ -110,6 +110,49 @@ def test_an_entry_that_omits_fields_erases_nothing(database: Database, save: Sav
     assert (row.categories, row.published_at) == (["a"], NOW)
 
 
+def numbered(number: int, **changes: JSONValue) -> dict[str, JSONValue]:
+    moment = (NOW - timedelta(hours=number)).isoformat()
+    return {
+        "id": "N/A",
+        "title": f"T{number}",
+        "url": f"https://blog.test/{number}",
+        "published": moment,
+        **changes,
+    }
+
+
+def test_entries_with_one_id_are_told_apart_over_all_polls(database: Database, save: Save) -> None:
+    mapper = save(numbered(1), numbered(2), numbered(3))
+    assert mapper.counts == SaveCounts(inserted=3)
+    assert "the id 'N/A' is not unique: 2 more entries have it" in mapper.warnings[1]
+    assert save(numbered(3), numbered(2)).counts == SaveCounts(unchanged=2)
+    assert save(numbered(2, title="edited")).counts == SaveCounts(updated=1)
+    mapper = save(numbered(4), numbered(3))
+    assert mapper.counts == SaveCounts(inserted=1, unchanged=1)
+    assert [row.title for row in entries(database)] == ["T1", "edited", "T3", "T4"]
+
+
+def test_entries_without_links_are_told_apart_by_title_and_time(database: Database, save: Save) -> None:
+    save(*(numbered(number, id=None, url=None) for number in (1, 2)))
+    counts = save(numbered(1, id=None, url=None, title="edited"), numbered(2, id=None, url=None)).counts
+    assert counts == SaveCounts(updated=1, unchanged=1)
+    assert sorted(str(row.title) for row in entries(database)) == ["T2", "edited"]
+
+
+def test_an_entry_keeps_its_row_when_its_feed_changes_to_https_or_makes_new_ids(
+    database: Database, save: Save
+) -> None:
+    save(
+        *(
+            numbered(number, id=f"http://blog.test/{number}", url=f"http://blog.test/{number}")
+            for number in (1, 2)
+        )
+    )
+    save(*(numbered(number, id=f"https://blog.test/{number}") for number in (1, 2)))
+    save(*(numbered(number, id=f"new-{number}") for number in (1, 2)))
+    assert [row.entry_key for row in entries(database)] == ["http://blog.test/1", "http://blog.test/2"]
+
+
 @pytest.mark.requirement("PL30")
 def test_a_bad_entry_is_a_warning_and_the_others_are_stored(database: Database, save: Save) -> None:
     mapper = save({"title": None}, ENTRY, {"id": "2", "title": 7}, {"id": "3", "published": "soon"})

@@ -13,7 +13,8 @@ from agentic.core.types import JSONValue
 from agentic.executors.errors import AgentConfigError
 from agentic.mappers import AgentModel
 from agentic.plugins.feed.executor import FeedAgentExecutor, doctor
-from agentic.plugins.feed.mapper import entry_key, entry_row
+from agentic.plugins.feed.identity import entry_key
+from agentic.plugins.feed.mapper import entry_row
 from agentic.plugins.feed.settings import FeedSettings
 
 URL = "https://blog.test/feed.xml"
