@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -24,6 +25,7 @@ from agentic.core.http.politeness.turns import HostTurns, ResourceOf
 from agentic.core.http.redirects import PERMANENT, next_request
 from agentic.core.http.resolving import request_url
 from agentic.core.http.sessions.credentials import learn_credentials, learn_session
+from agentic.core.http.sessions.site_cookies import SiteCookies
 from agentic.core.http.transports.choice import open_transport
 from agentic.core.http.transports.port import Transport
 from agentic.core.http.urls import host_of, without_credentials
@@ -90,6 +92,7 @@ class Fetcher:
         self.guard = AddressGuard(policy.allow_private_hosts)
         self._transport = transport
         self._verdict = verdict
+        self._cookies: SiteCookies | None = None
         self._turns = HostTurns(policy, budget, sleep, resource_of)
         self.robots = RobotsGate(self._load_robots, policy.user_agent, clock)
         self._obeyed = self.robots if policy.obey_robots else None
@@ -117,6 +120,15 @@ class Fetcher:
         response = await self._follow(asked, self._obeyed if asked.obey_robots else None)
         await self.judge(asked, response)
         return response
+
+    def with_cookies(self, cookies: SiteCookies) -> Fetcher:
+        """Return a fetcher that keeps the cookies of sites in ``cookies``, if its policy allows it.
+
+        It shares everything else with this one, which keeps them only during the redirects of one fetch.
+        """
+        found = copy.copy(self)
+        found._cookies = cookies
+        return found
 
     @asynccontextmanager
     async def turn(self, url: str) -> AsyncIterator[None]:
@@ -161,8 +173,15 @@ class Fetcher:
         is_secure = request.session is not None and request.url.lower().startswith("https:")
         left_s = request.timeout_s or self.policy.timeout_s
         moved_to, is_lasting = None, True
+        cookies = (self._cookies or SiteCookies()) if self.policy.cookies else None
         for _ in range(self.policy.max_redirects + 1):
-            send = partial(self._send, robots=robots, timeout_s=max(left_s, 0.001), is_secure=is_secure)
+            send = partial(
+                self._send,
+                robots=robots,
+                timeout_s=max(left_s, 0.001),
+                is_secure=is_secure,
+                cookies=cookies,
+            )
             response = await (self._kept.exchange(request, send) if self._kept else send(request))
             if is_asked_for:
                 note_begun()
@@ -187,10 +206,16 @@ class Fetcher:
         return response
 
     async def _send(
-        self, request: HttpRequest, *, robots: RobotsGate | None, timeout_s: float, is_secure: bool
+        self,
+        request: HttpRequest,
+        *,
+        robots: RobotsGate | None,
+        timeout_s: float,
+        is_secure: bool,
+        cookies: SiteCookies | None,
     ) -> HttpResponse:
-        """Send one request with its session's headers for that URL, and keep the cookies that come."""
-        dressed = _dressed(request, is_secure=is_secure)
+        """Send one request with the headers and cookies for that URL, and keep the cookies that come."""
+        dressed = _dressed(request, cookies, is_secure=is_secure)
         learn_credentials(dressed.headers)
         leave = await self._begin(request.url, robots)
         try:
@@ -201,6 +226,8 @@ class Fetcher:
             leave()
         if request.session is not None:
             request.session.cookies.store(request.url, response.set_cookies)
+        elif cookies is not None:
+            cookies.store(request.url, response.set_cookies)
         return response
 
     async def _begin(self, url: str, robots: RobotsGate | None) -> Callable[[], None]:
@@ -209,11 +236,18 @@ class Fetcher:
         return await self._turns.begin(url, delay_s)
 
 
-def _dressed(request: HttpRequest, *, is_secure: bool) -> HttpRequest:
-    """Return the request with its session's headers for that URL; its own fields stay."""
+def _dressed(request: HttpRequest, cookies: SiteCookies | None, *, is_secure: bool) -> HttpRequest:
+    """Return the request with the fields of its session, or the cookies of its site; its own fields stay."""
     if request.session is None:
-        return request
+        return request if cookies is None else _with_cookies(request, cookies)
     learn_session(request.session)
     own = {name.lower(): value for name, value in request.headers.items()}
     found = request.session.headers_for(request.url, is_secure=is_secure)
     return replace(request, headers=found | own)
+
+
+def _with_cookies(request: HttpRequest, cookies: SiteCookies) -> HttpRequest:
+    header = cookies.header_for(request.url)
+    if header is None or any(name.lower() == "cookie" for name in request.headers):
+        return request
+    return replace(request, headers={**request.headers, "cookie": header})

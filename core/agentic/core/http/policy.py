@@ -74,6 +74,10 @@ class HttpPolicy(BaseModel):
         description="http://, https:// or, with curl_cffi, socks5:// URL for all requests, or "
         "${secrets.NAME}. The proxy resolves names, so private addresses are not detected here.",
     )
+    cookies: bool = Field(
+        default=True,
+        description="Whether the cookies of a site are sent back to it during a run. Logins keep their own.",
+    )
     cache: Literal["off", "revalidate"] | CachePolicy = Field(
         default="off",
         description="Whether answers are cached and revalidated instead of fetched again.",

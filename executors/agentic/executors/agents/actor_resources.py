@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -12,6 +13,7 @@ from agentic.core.settings import Settings
 if TYPE_CHECKING:
     from agentic.core.actors import ActorContext
     from agentic.core.http import HttpPolicy
+    from agentic.core.http.sessions.site_cookies import SiteCookies
     from agentic.core.types import RunId
     from agentic.executors.browser import PlaywrightBrowser
     from agentic.mappers import Database
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 _OPEN: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[PlaywrightBrowser, WeakSet[SharedBrowser]]] = (
     WeakKeyDictionary()
 )
+
+MAX_EXECUTIONS = 64
+"""Executions whose cookies a process keeps."""
 
 FILES = "files"
 """Folder for files of actors, in the folder of the settings."""
@@ -78,6 +83,7 @@ class ActorResources:
         self._settings = settings
         self._http = ProjectHttp(database, project_id, policy, settings)
         self._browser = SharedBrowser(settings)
+        self._cookies: OrderedDict[str, SiteCookies] = OrderedDict()
         self._context = ActorContext(
             http=self._http.fetcher,
             pages=BrowserFetcher(self._http.fetcher, self._browser, secret=self._http.secrets.secret),
@@ -88,13 +94,27 @@ class ActorResources:
         )
 
     def context(self, run_id: RunId) -> ActorContext:
-        """Return the resources for a run's actors; they share the files of its execution."""
+        """Return the resources for a run's actors; they share the files and cookies of its execution."""
         from dataclasses import replace
 
         from agentic.executors.agents.files import FolderFiles
 
         execution_id = run_id.partition("/")[0]
-        return replace(self._context, files=FolderFiles(self._settings.home / FILES, execution_id))
+        return replace(
+            self._context,
+            http=self._http.fetcher.with_cookies(self._cookies_of(execution_id)),
+            files=FolderFiles(self._settings.home / FILES, execution_id),
+        )
+
+    def _cookies_of(self, execution_id: str) -> SiteCookies:
+        """Return the cookies of an execution, which all its slices and runs in this process share."""
+        from agentic.core.http.sessions.site_cookies import SiteCookies
+
+        cookies = self._cookies.pop(execution_id, None) or SiteCookies()
+        self._cookies[execution_id] = cookies
+        if len(self._cookies) > MAX_EXECUTIONS:
+            self._cookies.popitem(last=False)
+        return cookies
 
     async def aclose(self) -> None:
         """Close all open resources."""

@@ -26,6 +26,7 @@ from agentic.core.http import (
     Verdict,
     failure_of,
 )
+from agentic.core.http.sessions.site_cookies import SiteCookies
 from agentic.core.masking import MASK, mask_known
 
 
@@ -400,10 +401,26 @@ async def test_robots_txt_is_asked_without_the_session() -> None:
     assert headers_sent(world) == [{}, {"authorization": "Bearer x"}]
 
 
-async def test_an_answer_without_a_session_leaves_no_cookie() -> None:
+@pytest.mark.parametrize(("is_on", "sent"), [(True, {"cookie": "sid=1"}), (False, {})])
+async def test_cookies_without_a_session_are_kept_during_the_redirects_of_a_fetch(
+    *, is_on: bool, sent: dict[str, str]
+) -> None:
     world = Script(shop)
-    await world.fetcher().fetch("http://h/login")
-    assert headers_sent(world) == [{}, {}, {}]
+    fetcher = world.fetcher(cookies=is_on)
+    await fetcher.fetch("http://h/login")
+    await fetcher.fetch("http://h/")
+    assert headers_sent(world) == [{}, sent, {}, {}]
+
+
+async def test_cookies_of_a_run_are_kept_from_fetch_to_fetch() -> None:
+    world, cookies = Script(shop), SiteCookies()
+    await world.fetcher().with_cookies(cookies).fetch("http://h/login")
+    world.sent.clear()
+    await world.fetcher().with_cookies(cookies).fetch("http://h/")
+    await world.fetcher(cookies=False).with_cookies(cookies).fetch("http://h/")
+    session = HttpSession(name="me")
+    await world.fetcher().with_cookies(cookies).fetch(HttpRequest(url="http://h/", session=session))
+    assert headers_sent(world) == [{"cookie": "sid=1"}, {}, {}]
 
 
 @pytest.mark.parametrize(

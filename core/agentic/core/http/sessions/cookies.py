@@ -248,7 +248,11 @@ def is_public_suffix(domain: str) -> bool:
 
 def registered_domain(url: str) -> str:
     """Return the domain below a public suffix that the host of ``url`` belongs to; without one, the host."""
-    host = urlsplit(url).hostname or ""
+    return _domain_of(urlsplit(url).hostname or "")
+
+
+@lru_cache(maxsize=4_096)
+def _domain_of(host: str) -> str:
     if "." not in host or host.replace(".", "").isdigit():
         return host
     return _known().privatesuffix(host) or host
