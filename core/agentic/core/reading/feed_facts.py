@@ -99,7 +99,9 @@ def feed_facts(body: bytes) -> FeedFacts:
     reader = _Reader(body)
     try:
         reader.parser.Parse(body, True)
-    except LookupError as exc:  # a charset that nobody knows
+    except MarkupError:
+        raise
+    except (LookupError, ValueError) as exc:  # its charset
         reader.found.fault = str(exc)
     except expat.ExpatError as exc:
         reader.found.fault = f"it is not well-formed XML: {exc}"

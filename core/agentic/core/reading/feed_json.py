@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from agentic.core.reading.lenient_xml import decode_xml
+from agentic.core.reading.lenient_xml import xml_text
 from agentic.core.types import JSONValue
 
 MARK = "\ufeff"
@@ -48,7 +48,7 @@ def read_json_feed(body: bytes, content_type: str | None = None) -> JsonFeed | N
     """
     codec = json.detect_encoding(body)
     is_wide = codec.startswith(("utf-16", "utf-32"))
-    text = body.decode(codec, "replace") if is_wide else decode_xml(body, content_type)[0]
+    text = body.decode(codec, "replace") if is_wide else xml_text(body, content_type)[0]
     text = text.lstrip(MARK + "\0 \t\r\n")
     values, is_cut = _parsed(text)
     items = values.get("items")

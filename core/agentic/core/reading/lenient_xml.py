@@ -11,28 +11,13 @@ import html.entities
 import re
 from dataclasses import dataclass
 
-from w3lib.encoding import http_content_type_encoding, resolve_encoding
+from agentic.core.http.charsets import REPLACEMENT, UTF_8, decode_xml, find_charset, header_charset
 
 HEAD_BYTES = 64 * 1024
 """Where the beginning of a document is looked for."""
-UTF_8 = "utf-8"
 EBCDIC = "<?xm".encode("cp037")
 BLANKS = "\ufeff \t\r\n\0"
-MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF8, UTF_8),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 PLAIN_STARTS = frozenset({b"<", b"\n", b"\r", b" ", b"\t"})
-MULTI_BYTE = frozenset(
-    {"gb18030", "gbk", "gb2312", "big5", "big5hkscs", "cp932", "shift_jis", "euc_jp", "euc-jp", "cp949"}
-    | {"euc_kr", "euc-kr", "iso2022_jp", "iso-2022-jp", "hz"}
-)
-STATEFUL = frozenset({"iso2022_jp", "iso-2022-jp", "hz"})
-MANY_BYTES = 8
-"""So many bytes outside ASCII are UTF-8 by accident only in a text of one byte per character."""
 
 _DECLARED = re.compile(
     rb"<\?xml\b[^>]{0,400}?\bencoding\s{0,20}=\s{0,20}[\"']\s{0,20}([\w.:-]{1,40})", re.IGNORECASE
@@ -75,6 +60,7 @@ class RepairedXml:
     Attributes:
         body: In UTF-8, without XML declaration and document type.
         repairs: The changes, as parts of a sentence: "a raw & was replaced".
+        losses: The changes that lost something.
     """
 
     body: bytes
@@ -90,40 +76,37 @@ def xml_in_utf_8(body: bytes, content_type: str | None = None) -> bytes:
         content_type: The header of that name: its charset precedes the document's own (RFC 7303, 3.2).
     """
     declared = _DECLARED.search(body, 0, 1024)
-    says_utf_8 = declared is None or resolve_encoding(declared[1].decode("ascii", "replace")) == UTF_8
-    if says_utf_8 and body[:1] in PLAIN_STARTS and b"\0" not in body[:4] and _is_utf_8(body):
-        header = http_content_type_encoding(content_type)
-        if header is None or header == UTF_8 or header not in MULTI_BYTE:
+    if declared is None or find_charset(declared[1].decode("ascii", "replace")) == UTF_8:
+        is_plain = body[:1] in PLAIN_STARTS and b"\0" not in body[:4] and _is_utf_8(body)
+        if is_plain and header_charset(content_type) in (None, UTF_8):
             return body
-    return _without_prolog(decode_xml(body, content_type)[0]).encode(UTF_8, "replace")
+    return _without_prolog(xml_text(body, content_type)[0]).encode(UTF_8, "replace")
 
 
-def decode_xml(body: bytes, content_type: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return a document as text, and the faults of its bytes.
+def xml_text(body: bytes, content_type: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """Return a document as text, and a part of a sentence for each loss.
 
-    A byte order mark, the header, or the declaration names the charset, in this order, unless the bytes
-    are UTF-8: hardly a text is that by accident, and many servers declare a wrong charset. The bytes of
-    a character that was cut off at the end are dropped.
+    :func:`agentic.core.http.charsets.decode_xml` says how the charset is found. A declaration counts here
+    even after text that does not belong to the document, and the part of a character at a cut is dropped.
 
     Args:
         body: As it came.
         content_type: The header of that name.
     """
-    for mark, codec in MARKS:
-        if body.startswith(mark):
-            return _decoded(body[len(mark) :], codec)
-    if unmarked := _unmarked(body[:HEAD_BYTES]):
-        return _decoded(body, unmarked)
-    if body.startswith(EBCDIC):
-        return _decoded(body, _ebcdic(body))
-    codecs_named = _named(body, content_type)
-    if _is_utf_8(body) and not _is_rather(codecs_named, body):
-        return _decoded(body, UTF_8)
-    # Bytes are valid in a charset of one byte per character whatever they mean: it proves least.
-    for codec in sorted(codecs_named, key=lambda one: one not in MULTI_BYTE):
-        if codec != UTF_8 and (text := _strictly(body, codec)) is not None:
-            return text, ()
-    return _guessed(body)
+    if (codec := _unusual(body, content_type)) is not None:
+        return body.decode(codec, "replace"), ()
+    if header_charset(content_type) is None:
+        declared = _DECLARED.search(body, 0, HEAD_BYTES)
+        if declared is None or declared.start() > 0:  # XML is in UTF-8 unless it says otherwise
+            charset = declared[1].decode("ascii", "replace") if declared else UTF_8
+            content_type = f"application/xml; charset={charset}"
+    found = decode_xml(body, content_type)
+    text, lost_count = found.text, found.lost_count
+    if lost_count and text.endswith(REPLACEMENT):
+        text, lost_count = text[:-1], lost_count - 1
+    if not lost_count:
+        return text, ()
+    return text, (f"bytes that are not {found.charset} were replaced ({lost_count} times)",)
 
 
 def repair_xml(body: bytes, content_type: str | None = None) -> RepairedXml:
@@ -137,7 +120,7 @@ def repair_xml(body: bytes, content_type: str | None = None) -> RepairedXml:
         body: As it came.
         content_type: The header of that name.
     """
-    text, told = decode_xml(body, content_type)
+    text, told = xml_text(body, content_type)
     repairs = list(told)
     for step in (_without_junk, _without_controls, _with_sound_references, _with_namespaces, _without_rest):
         text, sentences = step(text)
@@ -145,26 +128,22 @@ def repair_xml(body: bytes, content_type: str | None = None) -> RepairedXml:
     return RepairedXml(text.encode(UTF_8, "replace"), tuple(repairs), told)
 
 
-def _unmarked(head: bytes) -> str | None:
-    """Return the UTF-16 or UTF-32 that a document without a byte order mark begins in."""
-    first = head.find(b"<")
-    if first < 0 or head[:first].strip(b" \t\r\n\0"):
-        return None
-    after = head[first + 1 : first + 4]
-    if after == b"\0\0\0":
-        return "utf-32-be" if first % 4 == 3 else "utf-32-le"
-    if len(after) == 3 and after[0] == after[2] == 0:
-        return "utf-16-be" if first % 2 else "utf-16-le"
-    return None
-
-
-def _ebcdic(body: bytes) -> str:
-    """Return the codec that a document in one of the charsets of mainframes declares."""
-    declared = _DECLARED.search(body[:1024].decode("cp037").encode("ascii", "replace"))
+def _unusual(body: bytes, content_type: str | None) -> str | None:
+    """Return the codec of a document in UTF-32, or in a charset that browsers do not know."""
+    begin = body[:1024]
+    if body.startswith(EBCDIC):
+        begin = begin.decode("cp037").encode("ascii", "replace")
+    elif body[:4] in (b"<\0\0\0", b"\0\0\0<"):
+        return "utf-32-le" if body[0] else "utf-32-be"
+    declared = _DECLARED.match(begin)
+    label = declared[1].decode("ascii", "replace") if declared else ""
+    if not label or find_charset(label) or header_charset(content_type) or body.startswith(codecs.BOM_UTF8):
+        return "cp037" if body.startswith(EBCDIC) else None
     try:
-        return codecs.lookup(declared[1].decode("ascii", "replace")).name if declared else "cp037"
-    except LookupError:
-        return "cp037"
+        codec = codecs.lookup(label).name
+        return codec if isinstance(b"".decode(codec), str) else None
+    except LookupError:  # it is not known, or no charset, such as rot13
+        return None
 
 
 def _is_utf_8(body: bytes) -> bool:
@@ -175,57 +154,6 @@ def _is_utf_8(body: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _named(body: bytes, content_type: str | None) -> list[str]:
-    """Return the codecs that the header and the declaration name, in this order."""
-    declared = _DECLARED.search(body, 0, HEAD_BYTES)
-    names = (
-        http_content_type_encoding(content_type),
-        resolve_encoding(declared[1].decode("ascii", "replace")) if declared else None,
-    )
-    # UTF-16 would begin otherwise: the declaration survived the conversion to another charset.
-    return [name for name in dict.fromkeys(names) if name and not name.startswith(("utf-16", "utf-32"))]
-
-
-def _is_rather(codecs_named: list[str], body: bytes) -> bool:
-    """Return whether bytes that are valid UTF-8 are in another charset, as their server says."""
-    if not codecs_named or UTF_8 in codecs_named or codecs_named[0] not in MULTI_BYTE:
-        return False
-    if codecs_named[0] in STATEFUL:
-        return body.isascii()
-    beyond = len(body) - len(body.decode("ascii", "ignore"))
-    return 0 < beyond < MANY_BYTES and _strictly(body, codecs_named[0]) is not None
-
-
-def _strictly(body: bytes, codec: str) -> str | None:
-    try:
-        return codecs.getincrementaldecoder(codec)("strict").decode(body)
-    except UnicodeDecodeError:
-        pass
-    except (LookupError, ValueError):
-        return None
-    if codec in MULTI_BYTE:
-        return None
-    text = body.decode(codec, "replace")  # browsers know a meaning for each byte of these
-    return text if text.count("\ufffd") <= len(body) // 1_000 + 1 else None
-
-
-def _decoded(body: bytes, codec: str) -> tuple[str, tuple[str, ...]]:
-    decoder = codecs.getincrementaldecoder(codec)
-    try:
-        return decoder("strict").decode(body), ()
-    except UnicodeDecodeError:
-        return decoder("replace").decode(body), (f"bytes that are not {codec} were replaced",)
-
-
-def _guessed(body: bytes) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a document that is in none of the charsets it names."""
-    text = codecs.getincrementaldecoder(UTF_8)("replace").decode(body)
-    invalid = text.count("\ufffd")
-    if len(text) - len(text.encode("ascii", "ignore")) > 2 * invalid:
-        return text, ("bytes that are not utf-8 were replaced",)
-    return body.decode("cp1252", "replace"), ("it is not in the charset it names, windows-1252 was assumed",)
 
 
 def _without_junk(text: str) -> tuple[str, tuple[str, ...]]:
