@@ -13,6 +13,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 from agentic.core.pipeline.crawl.follow import frontier_link
 from agentic.core.pipeline.crawl.page_items import FoundItem, with_items
 from agentic.core.pipeline.crawl.store import (
+    CountedWarning,
     CrawlBatch,
     CrawledPage,
     CrawlStore,
@@ -20,6 +21,7 @@ from agentic.core.pipeline.crawl.store import (
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
+    PageWarning,
     SliceId,
 )
 from agentic.core.pipeline.steps.state import FailureTally
@@ -369,3 +371,25 @@ async def test_a_cancelled_commit_ends_before_the_cancellation_goes_on(crawl: Cr
     with pytest.raises(asyncio.CancelledError):
         await commit
     assert crawl.titles() == ["t"]
+
+
+async def test_warnings_about_pages_are_counted_by_subject(crawl: Crawl) -> None:
+    store = crawl.store()
+    await store.seed(links("a", "b", "c", "d"))
+    await taken(store, 4)
+    price, day = (
+        PageWarning("field 'price'", "'Sold out' on http://site/b"),
+        PageWarning("field 'day'", "x\0"),
+    )
+    done = [
+        replace(page("b"), warnings=(price,)),
+        page("a"),
+        replace(page("c"), warnings=(day, price, price)),
+    ]
+    await written(store, CrawlBatch(done=done, failed=[failed("d")]))
+    assert await crawl.store().warnings() == [
+        CountedWarning(subject="field 'price'", count=3, example="'Sold out' on http://site/b"),
+        CountedWarning(subject="field 'day'", count=1, example="x"),
+    ]
+    assert await crawl.store("other").warnings() == []
+    assert [row.failure_class for row in crawl.rows()] == [None, None, None, "timeout"]

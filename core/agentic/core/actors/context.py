@@ -53,6 +53,10 @@ def ignore_warning(sentence: str) -> None:
     """Ignore a warning: with many pages, one warning says nothing about the run."""
 
 
+Tally = Callable[[str, str], object]
+"""Takes a subject and a warning about it: warnings about one subject are counted."""
+
+
 @record(kw_only=True)
 class ActorContext:
     """The services of a run for an actor.
@@ -71,6 +75,7 @@ class ActorContext:
             gets that result instead.
         warn: Takes a sentence about something that a successful call did not find: ``"'div.x' fits nothing on
             http://..."``. A run with a warning and without items has failed.
+        tally: Counts warnings that many pages may cause: see :meth:`warn_about`; None: counts none.
         decide: Records, for the audit, the decisions of rules about the failures of a call.
         retry: Does a part of the work; after a temporary failure, again by the rules of the pipeline.
         part_failed: Takes the URL and the error of a part that failed for good, while the call continues.
@@ -89,8 +94,21 @@ class ActorContext:
     warn: Callable[[str], object] = ignore_warning
     retry: Patient = try_once
     part_failed: Callable[[str, Exception], object] = ignore_part
+    tally: Tally | None = None
 
-    def for_call(self, call: str) -> ActorContext:
+    def warn_about(self, subject: str, sentence: str) -> None:
+        """Warn about a part of a result, such as a field: a run shows one warning for each subject.
+
+        Args:
+            subject: The same for each page: ``"field 'price'"``.
+            sentence: What happened on this page. The first one becomes the example.
+        """
+        if self.tally is not None:
+            self.tally(subject, sentence)
+        else:
+            self.warn(sentence)
+
+    def for_call(self, call: str, *, tally: Tally | None = None) -> ActorContext:
         """Return the same for another call: ``dataclasses.replace`` in a tenth of the time."""
         return ActorContext(
             http=self.http,
@@ -106,6 +124,7 @@ class ActorContext:
             warn=self.warn,
             retry=self.retry,
             part_failed=self.part_failed,
+            tally=tally or self.tally,
         )
 
     def browser(self) -> BrowserFetcher:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agentic.core.pipeline.compile.outlines import outline
     from agentic.core.pipeline.crawl.page_items import FoundItem, PageOfItems, items_of
     from agentic.core.pipeline.crawl.store import (
+        CountedWarning,
         CrawlBatch,
         CrawledPage,
         CrawlStore,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         FrontierEntry,
         FrontierLink,
         PageContents,
+        PageWarning,
         SliceId,
     )
     from agentic.core.pipeline.errors import Fault, PipelineInputError, SpecError, StepFailedError
@@ -57,6 +59,7 @@ __all__ = [
     "FILE_ENDINGS",
     "ActorStep",
     "ChooseStep",
+    "CountedWarning",
     "CrawlBatch",
     "CrawlStep",
     "CrawlStore",
@@ -79,6 +82,7 @@ __all__ = [
     "LoopStep",
     "PageContents",
     "PageOfItems",
+    "PageWarning",
     "PipelineBuilder",
     "PipelineInputError",
     "PipelineResult",
@@ -112,6 +116,7 @@ _HOMES = {
     "FILE_ENDINGS": "spec.loader",
     "ActorStep": "spec.spec",
     "ChooseStep": "spec.spec",
+    "CountedWarning": "crawl.store",
     "CrawlBatch": "crawl.store",
     "CrawlStep": "spec.spec",
     "CrawlStore": "crawl.store",
@@ -134,6 +139,7 @@ _HOMES = {
     "LoopStep": "spec.spec",
     "PageContents": "crawl.store",
     "PageOfItems": "crawl.page_items",
+    "PageWarning": "crawl.store",
     "PipelineBuilder": "spec.intents",
     "PipelineInputError": "errors",
     "PipelineResult": "steps.result",

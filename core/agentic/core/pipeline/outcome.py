@@ -118,7 +118,7 @@ def _nothing(of: Evidence) -> Iterator[str]:
         whole = (
             f"`detail` fits none of its {_counted(pages.done, 'page')}, or its selectors find nothing there"
         )
-        yield f"the crawl extracted no items: {why or whole}"
+        yield f"the crawl extracted no items: {why or (warnings[0] if warnings else whole)}"
     elif warnings:
         others = f" (and {_counted(len(warnings) - 1, 'more warning')})" if warnings[1:] else ""
         yield f"no items: {warnings[0]}{others}"

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from agentic.core.pipeline.crawl.page_items import count_items
 from agentic.core.pipeline.crawl.store import (
+    CountedWarning,
     CrawlBatch,
     CrawledPage,
     Exchange,
@@ -42,6 +43,7 @@ from agentic.mappers.crawl.statements import (
     STATES,
     TAKE_TURN,
 )
+from agentic.mappers.crawl.warnings import counted_warnings, dump_warnings
 from agentic.mappers.database.database import Database, hot_transaction
 from agentic.mappers.database.driver import DriverCursor, Value, driver_cursor
 from agentic.mappers.tables.core import FrontierState
@@ -122,6 +124,14 @@ class SqlCrawlStore:
         """Return the failure classes of pages, by name, each with up to ``examples`` messages."""
         return await in_thread(self._failures, examples)
 
+    async def warnings(self) -> Sequence[CountedWarning]:
+        """Return the warnings about pages that were read, counted by subject, in the order of the pages."""
+        return await in_thread(self._warnings)
+
+    def _warnings(self) -> list[CountedWarning]:
+        with self._database.reading() as session:
+            return counted_warnings(session, self._project_id, self._run)
+
     def _failures(self, examples: int) -> list[FailureTally]:
         with self._database.reading() as session:
             return failure_tallies(session, self._project_id, self._run, examples)
@@ -196,6 +206,7 @@ class SqlCrawlStore:
         return {
             **self._mine,
             "page_key": page.url_key,
+            "new_message": dump_warnings(page.warnings) if page.warnings else None,
             "new_hash": page.content_hash,
             "new_tries": _tries(page.attempts),
         }

@@ -75,7 +75,7 @@ MARK_DONE = CompiledStatement(
         holder=null(),
         state=FrontierState.DONE.value,
         failure_class=null(),
-        message=null(),
+        message=_text("new_message"),
         content_hash=_text("new_hash"),
         tries=bindparam("new_tries", type_=JSON),
     )

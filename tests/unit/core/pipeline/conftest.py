@@ -27,6 +27,7 @@ from agentic.core.audit import Decision
 from agentic.core.graph import Workflow
 from agentic.core.http import Fetcher, HttpPolicy, HttpRequest, HttpResponse
 from agentic.core.pipeline import (
+    CountedWarning,
     CrawlBatch,
     Exchange,
     FrontierCounts,
@@ -132,6 +133,17 @@ class MemoryFrontier:
         return [
             FailureTally(failure_class=name, count=len(said), examples=tuple(said[:examples]))
             for name, said in sorted(found.items())
+        ]
+
+    async def warnings(self) -> Sequence[CountedWarning]:
+        found = [warning for batch in self.commits for page in batch.done for warning in page.warnings]
+        return [
+            CountedWarning(
+                subject=subject,
+                count=sum(warning.subject == subject for warning in found),
+                example=next(warning.sentence for warning in found if warning.subject == subject),
+            )
+            for subject in dict.fromkeys(warning.subject for warning in found)
         ]
 
     def urls(self, state: str) -> list[str]:

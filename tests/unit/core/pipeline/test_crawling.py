@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.core.pipeline.conftest import PageInput, TextActor
 
-from agentic.core.actors import ActorError
+from agentic.core.actors import Actor, ActorContext, ActorError, ItemOutput
 from agentic.core.graph import EventKind
 from agentic.core.http import url_key
 from agentic.core.http.politeness.slots import idle, note_begun
@@ -537,3 +538,48 @@ class TestPagesToTake:
     @given(st.integers(0, 20_000), st.floats(0, 60), st.floats(0, 60))
     def test_it_never_takes_more_than_the_crawl_may(self, taken: int, elapsed: float, slowest: float) -> None:
         assert taken + max(pages_to_take(LIMITS, taken, elapsed, slowest), 0) <= max(taken, LIMITS.budget)
+
+
+LOOP = """
+name: site
+inputs:
+  urls: {type: list}
+steps:
+  - type: loop
+    source: urls
+    loop_steps:
+      - actor: fetch
+      - actor: odd
+"""
+
+
+class OddActor(TextActor):
+    """Reads the text of a page and cannot read its price; counts every page by one subject."""
+
+    name = "odd"
+
+    async def run(self, ctx: ActorContext, given: PageInput, /) -> ItemOutput:
+        ctx.warn_about("field 'price'", f"'Sold out' on {given.page.final_url}")
+        return ItemOutput(item={"url": given.page.final_url, "price": None, "title": "t"})
+
+
+async def test_fields_that_cannot_be_read_are_one_warning_with_their_number(
+    run: Run, site: Any, actors: dict[str, type[Actor]]
+) -> None:
+    actors["odd"] = OddActor
+    site.pages.update(chain(30))
+    result = await run(CRAWL + "    detail: {match: ['*'], actor: odd}\n")
+    assert result.warnings == (
+        "step 1 pages: 'Sold out' on http://a/0 (1 of 30 warnings about field 'price')",
+    )
+
+
+async def test_a_loop_counts_the_fields_that_it_cannot_read(
+    run: Run, site: Any, actors: dict[str, type[Actor]]
+) -> None:
+    actors["odd"] = OddActor
+    site.pages.update(chain(3))
+    result = await run(LOOP, urls=[*site.pages])
+    assert [warning.partition(": ")[2] for warning in result.warnings] == [
+        "'Sold out' on http://a/0 (1 of 3 warnings about field 'price')"
+    ]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.graph.codec.payload import is_immutable
-from agentic.core.pipeline.steps.state import MissingResultError, PipelineState
+from agentic.core.pipeline.steps.state import MissingResultError, PipelineState, StepNote, add_notes
 from agentic.core.types import JSONValue
 
 json_values = st.recursive(
@@ -36,3 +36,17 @@ def test_only_inputs_and_names_that_are_needed_later_are_kept() -> None:
 def test_a_name_that_was_never_bound_is_missing() -> None:
     with pytest.raises(MissingResultError, match=r"\$\{page\} is missing"):
         PipelineState().lookup(("page", "url"))
+
+
+def test_warnings_about_one_subject_are_counted_and_the_first_is_the_example() -> None:
+    known = (StepNote(step="step 1", message="a", subject="field 'x'"), StepNote(step="step 1", message="b"))
+    more = (
+        StepNote(step="step 1", message="c", subject="field 'x'", count=2),
+        StepNote(step="step 2", message="d", subject="field 'x'"),
+        StepNote(step="step 1", message="b"),
+    )
+    assert [note.text for note in add_notes(known, more)] == [
+        "step 1: a (1 of 3 warnings about field 'x')",
+        "step 1: b",
+        "step 2: d",
+    ]

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from tests.unit.plugins.web.conftest import NoNetwork
 
-from agentic.core.actors import ActorError
+from agentic.core.actors import ActorContext, ActorError
+from agentic.core.http import Fetcher, HttpPolicy
 from agentic.core.types import JSONValue
 from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
 from agentic.plugins.web.reading.json_schema import fit
@@ -69,10 +71,51 @@ async def test_a_required_field_that_is_not_there_is_a_failure(act: Any, page: A
 @pytest.mark.parametrize(
     ("kind", "selector"), [("integer", ".price"), ("number", ".title"), ("integer", ".tag")]
 )
-async def test_a_text_of_another_type_is_a_failure(act: Any, page: Any, kind: str, selector: str) -> None:
+async def test_a_text_of_another_type_is_a_failure_of_a_required_field(
+    act: Any, page: Any, kind: str, selector: str
+) -> None:
     with pytest.raises(ActorError, match=f"is not a valid {kind}") as caught:
-        await read(act, page, field={"selector": selector, "type": kind})
+        await read(act, page, field={"selector": selector, "type": kind, "required": True})
     assert caught.value.failure_class == "schema_invalid"
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "instead"),
+    [
+        ({"selector": ".title", "type": "number"}, None, "null"),
+        ({"selector": ".title", "type": "number", "default": 0}, 0, "its default"),
+        ({"selector": ".title", "type": "price"}, None, "null"),
+        ({"selector": ".title", "type": "date"}, None, "null"),
+        ({"selector": "li", "type": "integer", "list": True}, [None, None], "null"),
+        ({"xpath": "//h1", "type": "integer", "default": -1}, -1, "its default"),
+    ],
+)
+async def test_a_field_that_cannot_be_read_costs_only_itself(
+    page: Any, rule: dict[str, object], value: object, instead: str
+) -> None:
+    warned: list[tuple[str, str]] = []
+    context = ActorContext(
+        http=Fetcher(HttpPolicy(), NoNetwork()), tally=lambda *warning: warned.append(warning)
+    )
+    schema = {"title": "h1", "field": rule}
+    given = ExtractDetailActor.Input.model_validate({"page": page(LAMP), "schema": schema})
+    item = (await ExtractDetailActor().run(context, given)).item
+    assert item == {"url": "http://shop.example/list/", "title": "A good lamp", "field": value}
+    assert {subject for subject, _ in warned} == {"field 'field'"}
+    assert all(
+        f"is not a valid {rule['type']}" in text and text.endswith(f"is {instead}") for _, text in warned
+    )
+
+
+async def test_without_a_counter_each_field_that_cannot_be_read_is_a_warning(page: Any) -> None:
+    warned: list[str] = []
+    context = ActorContext(http=Fetcher(HttpPolicy(), NoNetwork()), warn=warned.append)
+    schema = {"price": {"selector": "h1", "type": "price"}, "rating": ".rating"}
+    given = ExtractDetailActor.Input.model_validate({"page": page(LAMP), "schema": schema})
+    await ExtractDetailActor().run(context, given)
+    assert warned == [
+        "field 'price': 'A good lamp' on http://shop.example/list/ is not a valid price; the field is null"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,8 @@ async def test_items_have_the_fields_of_the_list_and_the_address_they_link_to(ac
     assert found.list_item_urls == ("http://shop.example/1", "http://shop.example/2")
 
 
-async def test_a_field_of_another_type_is_a_failure(act: Any, page: Any) -> None:
-    fields = {"price": {"selector": "h2", "type": "number"}}
+async def test_a_required_field_of_another_type_is_a_failure(act: Any, page: Any) -> None:
+    fields = {"price": {"selector": "h2", "type": "number", "required": True}}
     with pytest.raises(ActorError, match="'One' on http://shop") as caught:
         await act(ExtractListActor, page=page(LIST), item_selector=".job-card", fields=fields)
     assert caught.value.failure_class == "schema_invalid"

@@ -53,6 +53,9 @@ class _NoOutside:
     async def failures(self, examples: int) -> NoReturn:  # noqa: ARG002 - the port's
         self._refuse()
 
+    async def warnings(self) -> NoReturn:
+        self._refuse()
+
     def _refuse(self) -> NoReturn:
         raise PipelineError(
             f"this is an outline of pipeline {self._pipeline!r}; run the result of compile_pipeline"

@@ -39,7 +39,13 @@ from agentic.core.pipeline.steps.positions import (
     too_many_failed,
 )
 from agentic.core.pipeline.steps.result import EXAMPLE_COUNT
-from agentic.core.pipeline.steps.state import CrawlTotals, MissingResultError, PipelineState
+from agentic.core.pipeline.steps.state import (
+    CrawlTotals,
+    MissingResultError,
+    PipelineState,
+    StepNote,
+    add_notes,
+)
 from agentic.core.types import JSONValue, RunId, SaveCounts
 
 MAX_SLICES = 32
@@ -160,7 +166,17 @@ class CrawlNode(Executor):
         if exceeds(totals.failed, self._position.limits.max_failed, of=totals.done + totals.failed):
             raise too_many_failed(self._position, totals.failed, _first_failure(totals))
         results: dict[str, JSONValue] = {"done": totals.done, "failed": totals.failed, "left": totals.left}
-        return self._position.bind(replace(turn.state, crawl=totals), results)
+        notes = [
+            StepNote(
+                step=self._position.label,
+                message=hidden.text(warning.example),
+                subject=warning.subject,
+                count=warning.count,
+            )
+            for warning in await store.warnings()
+        ]
+        state = replace(turn.state, crawl=totals, notes=add_notes(turn.state.notes, notes))
+        return self._position.bind(state, results)
 
     def _context(self, ctx: WorkflowContext) -> ActorContext:
         return replace(self._tools.context(ctx.run_id), once=TurnOnce(ctx))

@@ -32,6 +32,7 @@ from agentic.core.pipeline.crawl.store import (
     FrontierEntry,
     FrontierLink,
     PageContents,
+    PageWarning,
     SiteMove,
 )
 from agentic.core.pipeline.expressions.references import ValuePath
@@ -140,7 +141,10 @@ class PageProcessor:
             found.links = self.scope.links(
                 [*filter(None, [read.next_url]), *read.list_item_urls], entry.depth + 1
             )
-            crawled = self._crawled(entry, page, read.title, await self._items(page))
+            warnings: list[PageWarning] = []
+            crawled = self._crawled(entry, page, read.title, await self._items(page, warnings))
+            if warnings:
+                crawled = replace(crawled, warnings=tuple(warnings))
             if not self.step.store.is_wanted:
                 return crawled
             return replace(crawled, contents=await self._contents(page, found.links.links))
@@ -217,11 +221,19 @@ class PageProcessor:
             return LinksOutput(list_item_urls=())
         return cast(LinksOutput, await self._read(LINKS, page))
 
-    async def _items(self, page: Page) -> Sequence[FoundItem]:
+    async def _items(self, page: Page, warnings: list[PageWarning]) -> Sequence[FoundItem]:
         number = self.scope.detail_of(page.final_url)
         if number is None or not self._may_read(self.step.details[number].actor, page):
             return ()
-        output = cast(ItemOutput | ItemsOutput, await self._read(detail_place(self.step, number), page))
+
+        def tally(subject: str, sentence: str) -> None:
+            warnings.append(PageWarning(subject, sentence))
+
+        reading = self._input(detail_place(self.step, number), "page", page)
+        context = self.context.for_call(self.context.call, tally=tally)
+        output = cast(
+            ItemOutput | ItemsOutput, await call_until_done(reading.actor, context, reading.of(page))
+        )
         return found_items(output, self.step.details[number].item_key or self.item_key)
 
     def _may_read(self, actor: str, page: Page) -> bool:

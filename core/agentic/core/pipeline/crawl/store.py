@@ -39,6 +39,23 @@ class FrontierEntry:
     attempts: int
 
 
+@record
+class PageWarning:
+    """A warning about a page that was read. ``subject`` is the same for all pages: ``"field 'price'"``."""
+
+    subject: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedWarning:
+    """How many pages have a warning about one subject, and the first sentence."""
+
+    subject: str
+    count: int
+    example: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageContents:
     """The stored contents of a page, besides its row.
@@ -71,6 +88,7 @@ class CrawledPage:
         fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
         attempts: Every attempt if there was more than one; otherwise empty.
         contents: Further contents to store; None if the crawl stores none.
+        warnings: About the reading of its items.
         has_row: Whether the page gets a row of its own; an item in ``fields`` always gets one.
     """
 
@@ -89,6 +107,7 @@ class CrawledPage:
     attempts: tuple[StepAttempt, ...] = ()
     contents: PageContents | None = None
     has_row: bool = True
+    warnings: tuple[PageWarning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,4 +281,8 @@ class CrawlStore(Protocol):
 
     async def failures(self, examples: int) -> Sequence[FailureTally]:
         """Return the classes of the failed pages, by name, each with up to ``examples`` messages."""
+        ...
+
+    async def warnings(self) -> Sequence[CountedWarning]:
+        """Return the warnings about pages that were read, by subject, in the order of the pages."""
         ...

@@ -133,8 +133,12 @@ class ActorNode(Executor):
     async def _turn(self, turn: ActorTurn, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
         state = turn.state
         once = TurnOnce(ctx, turn.done)
-        warned: list[str] = []
-        context = replace(self._context_of(ctx, once), warn=warned.append)
+        warned: list[tuple[str, str]] = []
+        context = replace(
+            self._context_of(ctx, once),
+            warn=lambda sentence: warned.append(("", sentence)),
+            tally=lambda subject, sentence: warned.append((subject, sentence)),
+        )
         try:
             given = await self._call.prepare(state, context)
         except MissingResultError as exc:
@@ -156,7 +160,10 @@ class ActorNode(Executor):
             retried = RecoveredStep(step=self._position.step, attempts=outcome.attempts)
             state = replace(state, retried=(*state.retried, retried))
         if warned:
-            notes = [StepNote(step=self._position.label, message=given.hidden.text(each)) for each in warned]
+            notes = [
+                StepNote(step=self._position.label, message=given.hidden.text(sentence), subject=subject)
+                for subject, sentence in warned
+            ]
             state = replace(state, notes=add_notes(state.notes, notes))
         return self._position.bind(state, _shown(results_of(outcome.value), given))
 

@@ -163,7 +163,7 @@ def result_of(spec: PipelineSpec, state: PipelineState, *, may_be_empty: bool = 
         retried=tuple(map(_retried, state.retried)),
         skipped=state.skipped,
         passed_over=state.passed_over,
-        warnings=tuple(f"{note.step}: {note.message}" for note in state.notes),
+        warnings=tuple(note.text for note in state.notes),
         gives_nothing=not (may_be_empty or state.crawl or state.has("items") or state.has("item")),
     )
 

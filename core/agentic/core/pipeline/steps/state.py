@@ -54,17 +54,35 @@ class StepNote:
     Attributes:
         step: The step by its number and id, for people: ``"step 2 extract_list"``.
         message: The warning.
+        subject: What it is about, if such warnings are counted: ``"field 'price'"``.
+        count: How many there were about its subject; ``message`` is the first.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.StepNote"
 
     step: str
     message: str
+    subject: str = ""
+    count: int = 1
+
+    @property
+    def text(self) -> str:
+        """The step, the warning and, if there were several like it, how many."""
+        others = f" (1 of {self.count} warnings about {self.subject})" if self.count > 1 else ""
+        return f"{self.step}: {self.message}{others}"
 
 
 def add_notes(known: Sequence[StepNote], more: Iterable[StepNote]) -> tuple[StepNote, ...]:
-    """Return both, each once and the first ``MAX_NOTES``: a loop may warn about each of its items."""
-    return tuple(dict.fromkeys((*known, *more)))[:MAX_NOTES]
+    """Return both, each once, and the first ``MAX_NOTES``; those about one subject are added up."""
+    found: dict[tuple[str, ...], StepNote] = {}
+    for note in (*known, *more):
+        key = (note.step, "", note.subject) if note.subject else (note.step, note.message)
+        first = found.get(key)
+        if first is None:
+            found[key] = note
+        elif note.subject:
+            found[key] = replace(first, count=first.count + note.count)
+    return tuple(found.values())[:MAX_NOTES]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

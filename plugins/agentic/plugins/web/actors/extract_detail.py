@@ -39,13 +39,19 @@ class ExtractDetailActor(Actor[ExtractDetailInput, ItemOutput]):
     async def run(self, ctx: ActorContext, given: ExtractDetailInput, /) -> ItemOutput:
         """Return the item."""
         page = given.page
+        unread: list[str] = []
+
+        def warn(subject: str, sentence: str) -> None:
+            unread.append(subject)
+            ctx.warn_about(subject, sentence)
+
         if page.kind == "json":
-            found = read_json_fields(page, given.fields, json_of(page))
+            found = read_json_fields(page, given.fields, json_of(page), warn)
         else:
-            found = read_fields(source_of(page), given.fields)
+            found = read_fields(source_of(page, warn), given.fields)
         if given.json_schema is not None:
             found = fit(found, given.json_schema, given.page.final_url)
-        if not any(value not in (None, "", []) for value in found.values()):
+        if not unread and not any(value not in (None, "", []) for value in found.values()):
             names = ", ".join(found)
             ctx.warn(f"no selector of its fields ({names}) matches anything on {given.page.final_url}")
         # Each value is JSON by the way it was read: to check that again takes as long as half the reading.

@@ -138,7 +138,7 @@ async def _read_on(ctx: ActorContext, given: ExtractListInput) -> ListOutput:
         seen.add(place)
         # An empty page after the first one is the end of the list, and no failure.
         further = given.model_copy(update={"page": page, "required": False})
-        found.append(_read(replace(ctx, warn=ignore_warning), further, selector))
+        found.append(_read(replace(ctx, warn=ignore_warning, tally=ctx.warn_about), further, selector))
     return ListOutput(
         list_item_urls=tuple(each_page_once(url for one in found for url in one.list_item_urls).values()),
         next_url=found[-1].next_url,
@@ -158,7 +158,7 @@ async def _further(ctx: ActorContext, asked: FetchInput) -> Page | None:
 
 
 def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None) -> ListOutput:
-    source = source_of(given.page)
+    source = source_of(given.page, ctx.warn_about)
     document, base = source.document, source.base
     nodes = document.select(given.item_selector)
     if given.required and not nodes:

@@ -136,7 +136,7 @@ class JsonActor(Actor[JsonInput, JsonOutput]):
         if page is None:
             message = "no page was fetched before; give a url, or fetch a page first"
             raise ActorError(message, failure_class="reference")
-        read = [_read(given, page, asked)]
+        read = [_read(ctx, given, page, asked)]
         if not read[0].items:
             _tell_empty(ctx, given, page)
         seen = [asked]
@@ -154,7 +154,7 @@ class JsonActor(Actor[JsonInput, JsonOutput]):
                 if exc.status in GONE:  # as some APIs answer after their last page
                     break
                 raise
-            found = _read(given, page, next_page)
+            found = _read(ctx, given, page, next_page)
             if found.items and found.items == read[-1].items:  # it does not know the parameter
                 ctx.warn(f"{page.final_url} has the same items as the page before it; check paging")
                 break
@@ -198,12 +198,12 @@ async def _fetch(ctx: ActorContext, given: JsonInput, asked: PageRequest) -> Pag
     return (await FetchActor().run(ctx, request)).page
 
 
-def _read(given: JsonInput, page: Page, asked: PageRequest) -> _Read:
+def _read(ctx: ActorContext, given: JsonInput, page: Page, asked: PageRequest) -> _Read:
     data = _data(given, page)
     found = found_in(given.items, data, page.final_url)
     values = found if isinstance(found, list) else [found] if found is not None else []
     links = [_link(given.link, value, page) for value in values]
-    items = [_item(given, page, value, link) for value, link in zip(values, links, strict=True)]
+    items = [_item(ctx, given, page, value, link) for value, link in zip(values, links, strict=True)]
     if given.items is None and given.link is None and values and not isinstance(data, list):
         items = [{"url": page.final_url, **items[0]}]  # the page is the item
     next_page = following(given.paging, asked, page, data, len(items)) if given.paging is not None else None
@@ -234,9 +234,9 @@ def _link(path: str | None, value: JSONValue, page: Page) -> str | None:
     return absolute(page.final_url, found) if isinstance(found, str) and found else None
 
 
-def _item(given: JsonInput, page: Page, value: JSONValue, link: str | None) -> Item:
+def _item(ctx: ActorContext, given: JsonInput, page: Page, value: JSONValue, link: str | None) -> Item:
     if given.fields is not None:
-        item = read_json_fields(page, given.fields, value)
+        item = read_json_fields(page, given.fields, value, ctx.warn_about)
     else:
         item = dict(value) if isinstance(value, dict) else {"value": value}
     return {"url": link, **item} if given.link is not None and item.get("url") is None else item

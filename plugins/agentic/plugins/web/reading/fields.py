@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
 from typing import Annotated, Self
@@ -122,8 +122,10 @@ class FieldRule(BaseModel):
     date_order: DateOrder | None = Field(
         default=None, description="dmy or mdy: whether 03/04/2026 begins with the day or the month."
     )
-    required: bool = Field(default=False, description="Fail with selector_missing if it is missing.")
-    default: JSONValue = Field(default=None, description="Value if it is missing.")
+    required: bool = Field(
+        default=False, description="Fail if it is missing (selector_missing) or cannot be read."
+    )
+    default: JSONValue = Field(default=None, description="Value if it is missing or cannot be read.")
     fields: dict[str, Annotated[FieldRule, BeforeValidator(_rule), OR_SELECTOR]] | None = Field(
         default=None, min_length=1, description="Fields of a nested object, extracted from the elements."
     )
@@ -167,21 +169,52 @@ Schema = Annotated[dict[str, Annotated[FieldRule, BeforeValidator(_rule), OR_SEL
 """Field name -> how to read it."""
 
 
+Warn = Callable[[str, str], object]
+"""Takes the subject of a warning, and the warning: ``ActorContext.warn_about``."""
+
+
+def ignore(subject: str, sentence: str) -> None:
+    """Ignore a warning."""
+
+
+@record
+class Place:
+    """Where fields are read, for messages.
+
+    Attributes:
+        page: As it was fetched.
+        base: What addresses on it are relative to.
+        warn: Takes a warning about a field that cannot be read.
+    """
+
+    page: Page
+    base: str
+    warn: Warn = ignore
+
+
 @record
 class Source:
     """A page that fields are read from.
 
     Attributes:
-        page: As it was fetched.
+        place: The page, and what addresses on it are relative to.
         document: Its elements.
-        base: What addresses on it are relative to.
         meter: Counts what is read of it.
     """
 
-    page: Page
+    place: Place
     document: Document
-    base: str
     meter: TextMeter
+
+    @property
+    def page(self) -> Page:
+        """The page, as it was fetched."""
+        return self.place.page
+
+    @property
+    def base(self) -> str:
+        """What addresses on it are relative to."""
+        return self.place.base
 
 
 class _Latest:
@@ -190,21 +223,24 @@ class _Latest:
     source: Source | None = None
 
 
-def source_of(page: Page) -> Source:
+def source_of(page: Page, warn: Warn = ignore) -> Source:
     """Return a page ready to be read. Its document is shared: do not change it.
+
+    Args:
+        page: HTML.
+        warn: Takes a warning about a field that cannot be read.
 
     Raises:
         ActorError: It is no HTML (``not_html``), or nested too deep (``too_large``).
     """
     latest = _Latest.source
-    if latest is None or latest.page is not page:
-        document = document_of(page)
-        latest = _Latest.source = Source(
-            page, document, base_of(document, page.final_url), TextMeter(page.final_url)
-        )
-        return latest
     # Each actor that reads it may read as much.
-    return Source(page, latest.document, latest.base, TextMeter(page.final_url))
+    meter = TextMeter(page.final_url)
+    if latest is not None and latest.page is page:
+        return Source(Place(page, latest.base, warn), latest.document, meter)
+    document = document_of(page)
+    _Latest.source = Source(Place(page, base_of(document, page.final_url)), document, meter)
+    return Source(Place(page, _Latest.source.base, warn), document, meter)
 
 
 def read_fields(source: Source, schema: Mapping[str, FieldRule], scope: Element | None = None) -> Item:
@@ -216,8 +252,8 @@ def read_fields(source: Source, schema: Mapping[str, FieldRule], scope: Element 
         scope: Element in which selectors look; the whole page when None.
 
     Raises:
-        ActorError: A required field is missing (``selector_missing``), or a text is not of the field's type
-            (``schema_invalid``).
+        ActorError: A required field is missing (``selector_missing``), or its text is not of its type
+            (``schema_invalid``). Other fields that cannot be read are their defaults, and a warning.
     """
     return {name: _read(name, rule, source, scope) for name, rule in schema.items()}
 
@@ -226,28 +262,30 @@ def _read(name: str, rule: FieldRule, source: Source, scope: Element | None) -> 
     if rule.fields is not None:
         return _objects(name, rule, rule.fields, source, scope)
     if (text := _simply(rule, source, scope)) is not None:
-        if rule.type == "string":
-            return text
-        return _converted(name, text, rule, source.base, source.page.encoding)
-    return _settled(name, rule, _found(rule, source, scope), source.page, source.base)
+        return text if rule.type == "string" else _converted(name, text, rule, source.place)
+    return _settled(name, rule, _found(rule, source, scope), source.place)
 
 
-def read_json_fields(page: Page, schema: Mapping[str, FieldRule], data: JSONValue) -> Item:
+def read_json_fields(
+    page: Page, schema: Mapping[str, FieldRule], data: JSONValue, warn: Warn = ignore
+) -> Item:
     """Return the fields of JSON data; None for those that are not there.
 
     Args:
         page: Where the data come from.
         schema: Field name -> rule with a ``json`` path, or with ``fields`` only.
         data: Start of the paths.
+        warn: Takes a warning about a field that cannot be read.
 
     Raises:
         ActorError: See :func:`read_fields`; or a rule has no ``json`` path (``not_html``).
     """
-    return {name: _read_json(name, rule, page, data) for name, rule in schema.items()}
+    place = Place(page, page.final_url, warn)
+    return {name: _read_json(name, rule, place, data) for name, rule in schema.items()}
 
 
-def _read_json(name: str, rule: FieldRule, page: Page, data: JSONValue) -> JSONValue:
-    url = page.final_url
+def _read_json(name: str, rule: FieldRule, place: Place, data: JSONValue) -> JSONValue:
+    page, url = place.page, place.page.final_url
     if rule.json_path is None and rule.fields is None:
         message = (
             f"field {name!r}: {url} is {page.content_type or 'JSON'}, not HTML; give the field's path as "
@@ -256,17 +294,17 @@ def _read_json(name: str, rule: FieldRule, page: Page, data: JSONValue) -> JSONV
         raise ActorError(message, failure_class="not_html", status=page.status)
     found = found_in(rule.json_path, data, url)
     if rule.fields is not None:
-        return _json_objects(name, rule, rule.fields, found, page, url)
-    return _settled(name, rule, _values_of(found, is_list=rule.list), page, url)
+        return _json_objects(name, rule, rule.fields, found, place)
+    return _settled(name, rule, _values_of(found, is_list=rule.list), place)
 
 
 def _json_objects(
-    name: str, rule: FieldRule, schema: Mapping[str, FieldRule], found: JSONValue, page: Page, base: str
+    name: str, rule: FieldRule, schema: Mapping[str, FieldRule], found: JSONValue, place: Place
 ) -> JSONValue:
     objects = _values_of(found, is_list=rule.list)
     if rule.required and not objects:
-        raise _missing(name, rule, page, base)
-    items: list[JSONValue] = [read_json_fields(page, schema, one) for one in objects]
+        raise _missing(name, rule, place)
+    items: list[JSONValue] = [read_json_fields(place.page, schema, one, place.warn) for one in objects]
     if rule.list:
         return items
     return items[0] if items else rule.default
@@ -283,19 +321,19 @@ def _in_scripts(rule: FieldRule, source: Source) -> JSONValue:
     return first_found(rule.json_path or "@", scripts_of(source.page, rule.script), source.base)
 
 
-def _settled(name: str, rule: FieldRule, values: Iterable[JSONValue], page: Page, base: str) -> JSONValue:
+def _settled(name: str, rule: FieldRule, values: Iterable[JSONValue], place: Place) -> JSONValue:
     """Return the value of a field from the values at its place."""
     if rule.regex is not None:
         values = map(partial(_matched, rule.regex), values)
     there = (value for value in values if value is not None)
     found = list(there if rule.list else islice(there, 1))
     if rule.required and not found:
-        raise _missing(name, rule, page, base)
+        raise _missing(name, rule, place)
     if rule.kind == "boolean" and not rule.list:
         return found[0] if found and isinstance(found[0], bool) else bool(found)
     if rule.list:
-        return [_converted(name, value, rule, base, page.encoding) for value in found]
-    return _converted(name, found[0], rule, base, page.encoding) if found else rule.default
+        return [_converted(name, value, rule, place) for value in found]
+    return _converted(name, found[0], rule, place) if found else rule.default
 
 
 def _simply(rule: FieldRule, source: Source, scope: Element | None) -> str | None:
@@ -310,13 +348,13 @@ def _objects(
     name: str, rule: FieldRule, schema: Mapping[str, FieldRule], source: Source, scope: Element | None
 ) -> JSONValue:
     if rule.json_path is not None:
-        return _json_objects(name, rule, schema, _in_scripts(rule, source), source.page, source.base)
+        return _json_objects(name, rule, schema, _in_scripts(rule, source), source.place)
     if rule.selector is None:
         return read_fields(source, schema, scope)
     nodes = select(scope or source.document, rule.selector)
     check_nesting(nodes, rule.selector, source.base)
     if rule.required and not nodes:
-        raise _missing(name, rule, source.page, source.base)
+        raise _missing(name, rule, source.place)
     if rule.list:
         return [read_fields(source, schema, node) for node in nodes]
     return read_fields(source, schema, nodes[0]) if nodes else rule.default
@@ -365,7 +403,9 @@ def _matched(regex: str, value: JSONValue) -> JSONValue:
     return found.groups[0] if found.groups else found.whole
 
 
-def _converted(name: str, value: JSONValue, rule: FieldRule, base: str, encoding: str) -> JSONValue:
+def _converted(name: str, value: JSONValue, rule: FieldRule, place: Place) -> JSONValue:
+    """Return a value as what its rule asks for; the default, with a warning, if it cannot be read."""
+    base, reason = place.base, ""
     try:
         converted = convert(
             value,
@@ -374,17 +414,20 @@ def _converted(name: str, value: JSONValue, rule: FieldRule, base: str, encoding
             rule.date_format,
             decimal=rule.decimal,
             date_order=rule.date_order,
-            encoding=encoding,
+            encoding=place.page.encoding,
         )
-        reason = ""
     except AmbiguousError as exc:
         converted, reason = None, f": {exc}"
-    if converted is None:
-        message = f"field {name!r}: {shown(str(value))!r} on {base} is not a valid {rule.kind}{reason}"
+    if converted is not None:
+        return converted
+    message = f"field {name!r}: {shown(str(value))!r} on {base} is not a valid {rule.kind}{reason}"
+    if rule.required:
         raise ActorError(message, failure_class="schema_invalid")
-    return converted
+    instead = "null" if rule.default is None else "its default"
+    place.warn(f"field {name!r}", f"{message}; the field is {instead}")
+    return rule.default
 
 
-def _missing(name: str, rule: FieldRule, page: Page, base: str) -> ActorError:
-    message = f"field {name!r}: {rule.place} matches nothing on {base}"
-    return ActorError(message, failure_class="selector_missing", status=page.status)
+def _missing(name: str, rule: FieldRule, place: Place) -> ActorError:
+    message = f"field {name!r}: {rule.place} matches nothing on {place.base}"
+    return ActorError(message, failure_class="selector_missing", status=place.page.status)
