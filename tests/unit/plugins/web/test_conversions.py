@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from agentic.core.types import JSONValue
-from agentic.plugins.web.reading.conversions import FieldType, convert
+from agentic.plugins.web.reading.conversions import FieldType, Spelling, convert
 from agentic.plugins.web.reading.fields import FieldRule
 
 BASE = "http://shop.example/"
@@ -26,6 +26,11 @@ BASE = "http://shop.example/"
         ({"a": 1}, "string", None),
         ({"a": 1}, "json", {"a": 1}),
         (False, "boolean", False),
+        (0, "boolean", False),
+        ("false", "boolean", False),
+        ("https://schema.org/False", "boolean", False),
+        ("https://schema.org/InStock", "boolean", True),
+        ({"a": 1}, "boolean", True),
         ("../a", "url", "http://shop.example/a"),
         ("31.10.2026", "datetime", "2026-10-31T00:00:00"),
         ("31 Oct 2026 10:00", "date", "2026-10-31"),
@@ -40,13 +45,13 @@ def test_what_json_ld_has_becomes_the_type_that_is_asked_for(
 
 
 def test_a_number_is_a_moment_where_the_format_says_so() -> None:
-    assert convert(1762165800, "datetime", BASE, "epoch") == "2025-11-03T10:30:00+00:00"
-    assert convert("1762165800123", "date", BASE, "epoch_ms") == "2025-11-03"
+    assert convert(1762165800, "datetime", BASE, Spelling(date_format="epoch")) == "2025-11-03T10:30:00+00:00"
+    assert convert("1762165800123", "date", BASE, Spelling(date_format="epoch_ms")) == "2025-11-03"
 
 
 def test_the_order_of_a_date_can_be_given() -> None:
-    assert convert("03/04/2025", "date", BASE, date_order="dmy") == "2025-04-03"
-    assert convert("03/04/2025", "date", BASE, date_order="mdy") == "2025-03-04"
+    assert convert("03/04/2025", "date", BASE, Spelling(date_order="dmy")) == "2025-04-03"
+    assert convert("03/04/2025", "date", BASE, Spelling(date_order="mdy")) == "2025-03-04"
 
 
 @pytest.mark.parametrize("pattern", ["%d %B", "%B %Y", "%H:%M", "the day"])

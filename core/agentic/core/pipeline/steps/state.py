@@ -54,7 +54,7 @@ class StepNote:
     Attributes:
         step: The step by its number and id, for people: ``"step 2 extract_list"``.
         message: The warning.
-        subject: What it is about, if such warnings are counted: ``"field 'price'"``.
+        subject: Its subject, if such warnings are counted: ``"field 'price'"``.
         count: How many there were about its subject; ``message`` is the first.
     """
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from agentic.core.reading.addresses import absolute
 from agentic.core.reading.dates import DateOrder, read_moment
+from agentic.core.records import record
 from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.digits import Decimal
 from agentic.plugins.web.reading.numbers import parse_number, parse_price
@@ -21,45 +22,56 @@ AMOUNTS = frozenset({"integer", "number", "price"})
 """Types that are read from the number in a text."""
 
 
-def convert(
-    value: JSONValue,
-    kind: FieldType,
-    base: str,
-    date_format: str | None = None,
-    *,
-    decimal: Decimal | None = None,
-    date_order: DateOrder | None = None,
-    encoding: str = "utf-8",
-) -> JSONValue:
-    """Return what a value found on a page is as a value of a type, None if it is none.
+_UNTRUE = frozenset({"", "0", "false", "no", "off"})
+
+
+@record(kw_only=True)
+class Spelling:
+    """How a site writes values.
+
+    Attributes:
+        date_format: Of dates, as for ``strptime``; None: the usual ways.
+        date_order: Whether dates of digits begin with the day or with the month; None: as each date shows.
+        decimal: The character before the fraction of a number; None: as the number shows.
+        encoding: Of the page, for the query of an address.
+    """
+
+    date_format: str | None = None
+    date_order: DateOrder | None = None
+    decimal: Decimal | None = None
+    encoding: str = "utf-8"
+
+
+USUAL = Spelling()
+
+
+def convert(value: JSONValue, kind: FieldType, base: str, spelling: Spelling = USUAL) -> JSONValue:
+    """Return a value found on a page as a value of a type, or None.
 
     Args:
-        value: A text, or what JSON-LD had there.
-        kind: What it is to be.
-        base: What an address is relative to.
-        date_format: How a date is written, as for ``strptime``; the usual ways when None.
-        decimal: The character before the fraction of a number; None: as the number shows.
-        date_order: Whether dates of digits begin with the day or with the month; None: as each date shows.
-        encoding: Of the page, for the query of an address.
+        value: A text, or the value in JSON-LD.
+        kind: The type.
+        base: Address of the page, for relative ones.
+        spelling: How the site writes values.
 
     Raises:
         AmbiguousError: A text may mean several values; it says which ones.
     """
-    if kind in ("string", "html"):
-        return _text(value)
     if kind == "json":
         return value
     if kind == "boolean":
-        return value if isinstance(value, bool) else True
-    if kind in ("date", "datetime"):
-        text = _text(value)
-        return None if text is None else _moment(text, kind, date_format, date_order)
+        return truth_of(value)
     if kind in AMOUNTS and isinstance(value, int | float):
         return None if isinstance(value, bool) else _amount(value, kind)
     text = _text(value)
-    if text is None:
-        return None
-    return absolute(base, text, encoding) if kind == "url" else _read(text, kind, decimal)
+    return None if text is None else _read(text, kind, base, spelling)
+
+
+def truth_of(value: JSONValue) -> bool:
+    """Return whether data say yes: ``"false"``, ``"no"``, 0 and the False of schema.org do not."""
+    if isinstance(value, str):
+        return value.strip().lower().rpartition("/")[2] not in _UNTRUE
+    return value is not None and value != 0
 
 
 def _amount(value: float, kind: FieldType) -> JSONValue:
@@ -69,12 +81,18 @@ def _amount(value: float, kind: FieldType) -> JSONValue:
     return _whole(value) if kind == "integer" else value
 
 
-def _read(text: str, kind: FieldType, decimal: Decimal | None) -> JSONValue:
+def _read(text: str, kind: FieldType, base: str, spelling: Spelling) -> JSONValue:
     match kind:
+        case "url":
+            return absolute(base, text, spelling.encoding)
+        case "date" | "datetime":
+            return _moment(text, kind, spelling)
         case "price":
-            return parse_price(text, decimal=decimal)
+            return parse_price(text, decimal=spelling.decimal)
+        case "integer" | "number":
+            return parse_number(text, whole=kind == "integer", decimal=spelling.decimal)
         case _:
-            return parse_number(text, whole=kind == "integer", decimal=decimal)
+            return text
 
 
 def _text(value: JSONValue) -> str | None:
@@ -87,8 +105,8 @@ def _whole(value: float) -> int | None:
     return int(value) if math.isfinite(value) and value == int(value) else None
 
 
-def _moment(text: str, kind: FieldType, date_format: str | None, date_order: DateOrder | None) -> str | None:
-    found = read_moment(text, date_format, order=date_order, is_day=kind == "date")
+def _moment(text: str, kind: FieldType, spelling: Spelling) -> str | None:
+    found = read_moment(text, spelling.date_format, order=spelling.date_order, is_day=kind == "date")
     if found is None:
         return None
     if kind == "date":

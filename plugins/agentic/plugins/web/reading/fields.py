@@ -25,7 +25,7 @@ from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.core.reading.dates import DateOrder, is_whole_pattern
 from agentic.core.records import record
 from agentic.core.types import JSONValue
-from agentic.plugins.web.reading.conversions import AMOUNTS, FieldType, convert
+from agentic.plugins.web.reading.conversions import AMOUNTS, FieldType, Spelling, convert, truth_of
 from agentic.plugins.web.reading.digits import Decimal, shown, without_joints
 from agentic.plugins.web.reading.html import (
     Selector,
@@ -109,7 +109,8 @@ class FieldRule(BaseModel):
     )
     type: FieldType = Field(
         default="string",
-        description="boolean: whether the element exists; price: {amount, currency}; html: the markup; "
+        description="boolean: whether the element exists, or data are true; price: {amount, currency}; "
+        "html: the markup; "
         "json: as it is, the default with a json path.",
     )
     decimal: Decimal | None = Field(
@@ -160,6 +161,11 @@ class FieldRule(BaseModel):
         return self.type if self.json_path is None or "type" in self.model_fields_set else "json"
 
     @property
+    def is_data(self) -> bool:
+        """Whether its values are data for programs: there, false is a value like others."""
+        return (self.jsonld or self.meta or self.json_path) is not None
+
+    @property
     def place(self) -> str:
         """What it is looked for by, for messages."""
         return repr(self.selector or self.xpath or self.jsonld or self.meta or self.json_path)
@@ -208,7 +214,7 @@ class Source:
 
     @property
     def page(self) -> Page:
-        """The page, as it was fetched."""
+        """The page."""
         return self.place.page
 
     @property
@@ -330,7 +336,7 @@ def _settled(name: str, rule: FieldRule, values: Iterable[JSONValue], place: Pla
     if rule.required and not found:
         raise _missing(name, rule, place)
     if rule.kind == "boolean" and not rule.list:
-        return found[0] if found and isinstance(found[0], bool) else bool(found)
+        return bool(found) and (not rule.is_data or truth_of(found[0]))
     if rule.list:
         return [_converted(name, value, rule, place) for value in found]
     return _converted(name, found[0], rule, place) if found else rule.default
@@ -407,15 +413,7 @@ def _converted(name: str, value: JSONValue, rule: FieldRule, place: Place) -> JS
     """Return a value as what its rule asks for; the default, with a warning, if it cannot be read."""
     base, reason = place.base, ""
     try:
-        converted = convert(
-            value,
-            rule.kind,
-            base,
-            rule.date_format,
-            decimal=rule.decimal,
-            date_order=rule.date_order,
-            encoding=place.page.encoding,
-        )
+        converted = convert(value, rule.kind, base, _spelling(rule, place))
     except AmbiguousError as exc:
         converted, reason = None, f": {exc}"
     if converted is not None:
@@ -426,6 +424,15 @@ def _converted(name: str, value: JSONValue, rule: FieldRule, place: Place) -> JS
     instead = "null" if rule.default is None else "its default"
     place.warn(f"field {name!r}", f"{message}; the field is {instead}")
     return rule.default
+
+
+def _spelling(rule: FieldRule, place: Place) -> Spelling:
+    return Spelling(
+        date_format=rule.date_format,
+        date_order=rule.date_order,
+        decimal=rule.decimal,
+        encoding=place.page.encoding,
+    )
 
 
 def _missing(name: str, rule: FieldRule, place: Place) -> ActorError:
