@@ -68,6 +68,11 @@ class Settings(BaseSettings):
     workflow_modules: tuple[str, ...] = Field(
         (), description='Packages with workflows for names like "shop.flows:build", as JSON: ["shop"].'
     )
+    module_path: tuple[str, ...] = Field(
+        (),
+        description="Folders with your own Python files that pipelines may name as actors "
+        '(./shop.py:clean), as JSON: ["/srv/shop"].',
+    )
     lease_s: float = Field(
         30.0, ge=1, description="Seconds after which the work of a lost worker is taken over."
     )

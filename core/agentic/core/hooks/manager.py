@@ -16,7 +16,7 @@ from agentic.core.hooks.findings import Check, Finding, findings_of
 from agentic.core.hooks.later import ActorAt, Later
 from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME
 from agentic.core.hooks.observed import Observer
-from agentic.core.hooks.offers import Offers
+from agentic.core.hooks.offers import ActorOffers, Offers
 from agentic.core.hooks.platform import Platform
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class PluginRegistry:
         return self._found_platforms.joined(self._added)
 
     @cached_property
-    def actors(self) -> Offers[type[Actor]]:
+    def actors(self) -> ActorOffers[type[Actor]]:
         """Actor name or alias -> actor class, of all plugins."""
         said: list[tuple[LoadedPlugin, list[tuple[str, type[Actor] | ActorAt]]]] = self._gather(
             "agentic_actors", lambda said: [(name, a) for a in said for name in (a.name, *a.aliases)]
@@ -97,7 +97,7 @@ class PluginRegistry:
             (plugin, [(name, _loading(a, plugin) if isinstance(a, ActorAt) else a) for name, a in brought])
             for plugin, brought in said
         ]
-        return _by_name("actor", found)
+        return ActorOffers.of("actor", _named(found))
 
     @cached_property
     def builders(self) -> Offers[Callable[[Mapping[str, type[Actor]]], PipelineBuilder]]:
@@ -242,7 +242,11 @@ def _loading(named: ActorAt, plugin: LoadedPlugin) -> Later[type[Actor]]:
 
 
 def _by_name(kind: str, claims: _Claims[T | Later[T]]) -> Offers[T]:
-    return Offers.of(kind, ((plugin.label, *named) for plugin, brought in claims for named in brought))
+    return Offers.of(kind, _named(claims))
+
+
+def _named(claims: _Claims[T | Later[T]]) -> Iterable[tuple[str, str, T | Later[T]]]:
+    return ((plugin.label, *named) for plugin, brought in claims for named in brought)
 
 
 def _doctor_of(platform: Platform) -> Check | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from contextlib import suppress
-from typing import TypeVar, overload
+from importlib import import_module
+from typing import Self, TypeVar, cast, overload
 
 from agentic.core.errors import DuplicateNameError, PluginError
 from agentic.core.hooks.later import Later
+
+OWN_CODE = re.compile(r"(?P<file>[^:*?\"<>|]*[^/\\:*?\"<>|]\.py):(?P<function>[^\W\d]\w*)")
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -29,7 +33,7 @@ class Offers(Mapping[str, T]):
         self.clashes = clashes
 
     @classmethod
-    def of(cls, kind: str, claims: Iterable[tuple[str, str, T | Later[T]]]) -> Offers[T]:
+    def of(cls, kind: str, claims: Iterable[tuple[str, str, T | Later[T]]]) -> Self:
         """Index the claims.
 
         Args:
@@ -105,6 +109,38 @@ class Offers(Mapping[str, T]):
     def joined(self, things: Mapping[str, T]) -> Offers[T]:
         """Return these and ``things``, whose names are not taken."""
         return Offers({**self._things, **things}, self.clashes)
+
+
+class ActorOffers(Offers[T]):
+    """Actors by name. ``./shop.py:clean`` is the actor made of a function in a Python file."""
+
+    def __getitem__(self, name: str) -> T:
+        """Return the actor called ``name``.
+
+        Raises:
+            OwnCodeError: The function cannot be used.
+            DuplicateNameError: See :class:`Offers`, for names of plugins.
+        """
+        if not is_own_code(name):
+            return super().__getitem__(name)
+        # By name, as actors of plugins are: hooks know no actors.
+        return cast(T, import_module("agentic.core.actors.own_code").load_own_code(name))
+
+    @overload
+    def get(self, name: str, /) -> T | None: ...
+    @overload
+    def get(self, name: str, /, default: T | D) -> T | D: ...
+    def get(self, name: str, /, default: object = None) -> object:
+        """Return the actor called ``name``; ``default`` if no plugin has it, or two have."""
+        return self[name] if is_own_code(name) else super().get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        return is_own_code(name) or super().__contains__(name)
+
+
+def is_own_code(name: object) -> bool:
+    """Whether a name of an actor is a Python file and a function in it: ``./shop.py:clean``."""
+    return isinstance(name, str) and ".py:" in name and OWN_CODE.fullmatch(name) is not None
 
 
 def clash_over(name: str, offers: Mapping[str, object]) -> DuplicateNameError | None:

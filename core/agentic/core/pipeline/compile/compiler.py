@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never, cast
 
 from agentic.core.actors import Actor, ActorContext
 from agentic.core.graph import Executor, Workflow, WorkflowBuilder, WorkflowConfig
+from agentic.core.hooks.offers import is_own_code
 from agentic.core.pipeline.crawl.crawl import CrawlNode, CrawlTools
 from agentic.core.pipeline.crawl.store import CrawlStore
 from agentic.core.pipeline.errors import SpecError
@@ -83,6 +85,9 @@ def compile_pipeline(
     Raises:
         SpecError: The spec does not fit the actors; every fault is listed.
     """
+    # A file that changes meanwhile does not change a run.
+    own = {name: actors[name] for name in named_by(spec) if is_own_code(name)}
+    actors = ChainMap(own, dict(actors)) if own else actors
     faults = find_faults(spec, actors)
     if faults:
         raise SpecError(repr(spec.name), faults)

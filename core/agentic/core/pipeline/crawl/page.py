@@ -44,6 +44,7 @@ from agentic.core.pipeline.spec.step_names import detail_place, page_actors
 from agentic.core.pipeline.steps.calls import call_until_done, known_parts
 from agentic.core.records import record
 from agentic.core.settings import safe_url
+from agentic.core.types import JSONValue
 
 FETCH: ValuePath = ("fetch",)
 LINKS: ValuePath = ("links",)
@@ -234,7 +235,20 @@ class PageProcessor:
         output = cast(
             ItemOutput | ItemsOutput, await call_until_done(reading.actor, context, reading.of(page))
         )
-        return found_items(output, self.step.details[number].item_key or self.item_key)
+        rules = self.step.details[number]
+        if rules.python is not None:
+            output = await self._own(rules.python, page, found_items(output, self.item_key))
+        return found_items(output, rules.item_key or self.item_key)
+
+    async def _own(self, name: str, page: Page, items: Sequence[FoundItem]) -> ItemsOutput:
+        """Return what the user's function makes of each item of a page."""
+        actor = self.actors[name]
+        more = {"page": page} if "page" in actor.Input.model_fields else {}
+        made: list[dict[str, JSONValue]] = []
+        for item in items:
+            output = await call_until_done(actor, self.context, {"item": dict(item.fields), **more})
+            made += [dict(one.fields) for one in found_items(cast(ItemsOutput, output), self.item_key)]
+        return ItemsOutput(items=tuple(made))
 
     def _may_read(self, actor: str, page: Page) -> bool:
         return page.kind in self.actors[actor].reads

@@ -35,6 +35,7 @@ from agentic.core.pipeline.spec.spec import (
     unknown_actor,
 )
 from agentic.core.pipeline.spec.step_names import (
+    PYTHON,
     can_replace,
     crawl_settings,
     outputs_of,
@@ -229,14 +230,16 @@ def _may_be(name: str, known: Known) -> bool:
 def _crawl(step: CrawlStep, actors: Actors, known: Known, place: ValuePath) -> Iterator[Fault]:
     for keys, page_actor in page_actors(step):
         key = str(keys[0])
-        given = {**known, _CRAWL_GIVES[key]: None}
-        yield from _actor(page_actor.actor, page_actor.config, actors, given, (*place, *keys))
+        is_function = keys[-1] == PYTHON
+        given: Known = {**known, _CRAWL_GIVES[key]: None, **({"item": None} if is_function else {})}
+        at = (*place, *keys[:-1]) if is_function else (*place, *keys)
+        yield from _actor(page_actor.actor, page_actor.config, actors, given, at)
         actor = actors.get(page_actor.actor)
         wanted = _CRAWL_OUTPUTS[key]
         if actor is not None and not issubclass(actor.Output, wanted):
             named = " or ".join(map(_fields, wanted))
             message = f"a crawl needs an actor here that returns {named}; {actor.name!r} does not"
-            yield Fault(place=(*place, *keys, "actor"), message=message)
+            yield Fault(place=(*at, PYTHON if is_function else "actor"), message=message)
         elif actor is not None and (fault := _fields_fault(key, actor, page_actor.config)):
             yield Fault(place=(*place, *keys, "config"), message=fault)
     if fault := store_fault(step):

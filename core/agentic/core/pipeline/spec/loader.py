@@ -9,24 +9,26 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agentic.core.actors import Actor
+from agentic.core.actors.own_code import OwnCodeError
 from agentic.core.pipeline.errors import Fault, SpecError
 from agentic.core.pipeline.spec.check import find_faults
 from agentic.core.pipeline.spec.freezing import Find, with_implied_inputs, with_pipelines
 from agentic.core.pipeline.spec.messages import faults_of
+from agentic.core.pipeline.spec.python_file import pipeline_of
 from agentic.core.pipeline.spec.reader import SpecDocument, given_document, read_text
 from agentic.core.pipeline.spec.repairing import repaired
 from agentic.core.pipeline.spec.spec import PipelineSpec
 
 Actors = Mapping[str, type[Actor]]
-FILE_ENDINGS = (".yaml", ".yml", ".json")
+FILE_ENDINGS = (".yaml", ".yml", ".json", ".py")
 """File name endings of pipelines."""
 
 
 def load_spec(path: Path | str, actors: Actors | None = None, *, find: Find | None = None) -> PipelineSpec:
-    """Read a pipeline from a YAML or JSON file; a spec without a name is named after the file.
+    """Read a pipeline from a file; a spec without a name is named after the file.
 
     Args:
-        path: The file, UTF-8.
+        path: YAML or JSON, UTF-8; or a Python file, which is run (see :func:`.pipeline_of`).
         actors: Name or alias -> actor; when given, the steps are checked against them too.
         find: Finds pipelines that steps name; it is not needed for files beside this one.
 
@@ -43,6 +45,7 @@ def parse_spec(
     source: str = "text",
     default_name: str = "pipeline",
     find: Find | None = None,
+    folder: Path | None = None,
 ) -> PipelineSpec:
     """Read a pipeline from YAML or JSON text.
 
@@ -52,11 +55,12 @@ def parse_spec(
         source: Names the text in errors.
         default_name: Of a spec that has none.
         find: Finds pipelines that steps name.
+        folder: Folder of your own Python files that steps name; its code is run. None: no such files.
 
     Raises:
         SpecError: The spec is not usable; every fault is listed with its line and column.
     """
-    return _Reader(actors, source, find).read(read_text(text, source), default_name)
+    return _Reader(actors, source, find, folder).read(read_text(text, source), default_name)
 
 
 def read_spec(
@@ -65,6 +69,7 @@ def read_spec(
     *,
     default_name: str = "pipeline",
     find: Find | None = None,
+    folder: Path | None = None,
 ) -> PipelineSpec:
     """Read a pipeline from data, as returned by ``json.loads``.
 
@@ -72,7 +77,7 @@ def read_spec(
         SpecError: The spec is not usable; every fault is listed.
     """
     source = str(data.get("name", default_name))
-    return _Reader(actors, source, find).read(given_document(data, source), default_name)
+    return _Reader(actors, source, find, folder).read(given_document(data, source), default_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class _Reader:
     actors: Actors | None
     source: str
     find: Find | None
+    folder: Path | None = None
 
     def read(self, document: SpecDocument, default_name: str) -> PipelineSpec:
         data = document.data
@@ -91,7 +97,7 @@ class _Reader:
             raise SpecError(self.source, [Fault(message=message)])
         try:
             checked = PipelineSpec.model_validate(
-                {"name": default_name, **data}, context={"actors": self.actors}
+                {"name": default_name, **data}, context={"actors": self.actors, "folder": self.folder}
             )
         except ValidationError as exc:
             raise self._error(
@@ -109,9 +115,9 @@ class _Reader:
             return []
         try:
             whole = self._whole(rest.spec)
-        except SpecError:  # of a pipeline it names; reported once this one is right
+            return rest.certain(find_faults(whole, self.actors, rest.names))
+        except (SpecError, OwnCodeError):  # of a pipeline or file it names; reported once this one is right
             return []
-        return rest.certain(find_faults(whole, self.actors, rest.names))
 
     def _whole(self, spec: PipelineSpec) -> PipelineSpec:
         if self.find is not None:
@@ -133,7 +139,10 @@ def _load(path: Path, actors: Actors | None, find: Find | None, around: tuple[Pa
             return _load(path.parent / name, actors, find, (*around, path.resolve()))
         return find(name) if find is not None else None
 
-    return parse_spec(_text_of(path), actors, source=str(path), default_name=path.stem, find=beside)
+    if path.suffix == ".py":
+        return read_spec(pipeline_of(path), actors, default_name=path.stem, find=beside, folder=path.parent)
+    text = _text_of(path)
+    return parse_spec(text, actors, source=str(path), default_name=path.stem, find=beside, folder=path.parent)
 
 
 def _text_of(path: Path) -> str:

@@ -68,7 +68,9 @@ def _step() -> Schema:
 
 
 def _actor_names(actors: Mapping[str, type[Actor]], known: Schema) -> Schema:
-    return {**known, "enum": sorted(actors)}
+    one = {key: known[key] for key in known.keys() & {"description", "default", "title"}}
+    own: JSONValue = {"type": "string", "pattern": r"\.py:\w+$"}
+    return {**one, "anyOf": [{"enum": sorted(actors)}, own]}
 
 
 def _configs(actors: Mapping[str, type[Actor]]) -> Iterator[Schema]:

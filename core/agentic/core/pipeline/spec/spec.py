@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -24,7 +25,8 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from agentic.core.actors import Actor
-from agentic.core.hooks.offers import clash_over
+from agentic.core.actors.own_code import own_name
+from agentic.core.hooks.offers import clash_over, is_own_code
 from agentic.core.http import HttpPolicy
 from agentic.core.pipeline.expressions.expressions import Lookup
 from agentic.core.pipeline.expressions.references import is_reference, resolve
@@ -47,9 +49,17 @@ def unknown_actor(name: str, actors: Mapping[str, type[Actor]]) -> str:
 
 
 def _known_actor(name: str, info: ValidationInfo) -> str:
-    actors: Mapping[str, type[Actor]] | None = (info.context or {}).get("actors")
-    if actors is not None and name not in actors:
+    context = info.context or {}
+    actors: Mapping[str, type[Actor]] | None = context.get("actors")
+    folder: Path | None = context.get("folder")
+    if folder is not None and is_own_code(name):
+        name = own_name(name, folder)
+    if actors is None:
+        return name
+    if name not in actors:
         raise ValueError(unknown_actor(name, actors))
+    if is_own_code(name):
+        actors[name]  # it may not be usable
     return name
 
 
@@ -194,6 +204,11 @@ class DetailRules(_Part):
         default="extract_detail", description="Extracts the item of a page; extract_list extracts several."
     )
     config: Config = Field(default_factory=dict)
+    python: ActorName | None = Field(
+        default=None,
+        description="Your own function for each item, ./shop.py:clean; it takes item, perhaps page, and "
+        "returns the item, or None to leave it out.",
+    )
     item_key: str | None = Field(
         default=None, description="Field that identifies these items. Default: that of the pipeline."
     )

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from agentic.core.actors import Actor, FromResults
+from agentic.core.hooks.offers import is_own_code
 from agentic.core.pipeline.expressions.expressions import Path
 from agentic.core.pipeline.expressions.references import ValuePath, expression_of, find_references
 from agentic.core.pipeline.expressions.suggestions import suggestion
@@ -31,6 +32,9 @@ PIPELINE_RESULTS = ("items", "counts")
 CONTENTS_ACTOR = "page_contents"
 """Extracts the kept content of a crawled page besides its row."""
 
+PYTHON = "python"
+"""Key of the function for each item of a page."""
+
 SITEMAP_ACTOR = "sitemap"
 """Reads the sitemaps of a crawl that starts at their pages."""
 
@@ -41,13 +45,18 @@ def step_ids(steps: Sequence[Step]) -> tuple[str, ...]:
     counts: Counter[str] = Counter()
     ids: list[str] = []
     for step in steps:
-        base = step.id or (step.actor if isinstance(step, ActorStep) else step.type)
+        base = step.id or (_short(step.actor) if isinstance(step, ActorStep) else step.type)
         name = base
         while not step.id and (name in taken or name in ids):
             counts[base] += 1
             name = f"{base}_{counts[base] + 1}"
         ids.append(name)
     return tuple(ids)
+
+
+def _short(actor: str) -> str:
+    """Return the name of an actor for a step: of ``./shop.py:clean`` the function."""
+    return actor.rpartition(":")[2] if is_own_code(actor) else actor
 
 
 def outputs_of(step: Step, actors: Mapping[str, type[Actor]]) -> tuple[str, ...]:
@@ -169,7 +178,10 @@ def page_actors(step: CrawlStep) -> Iterator[tuple[ValuePath, PageActor]]:
     yield ("fetch",), step.fetch
     yield ("links",), step.links
     for number, rules in enumerate(step.details):
-        yield detail_place(step, number), PageActor(actor=rules.actor, config=rules.config)
+        place = detail_place(step, number)
+        yield place, PageActor(actor=rules.actor, config=rules.config)
+        if rules.python is not None:
+            yield (*place, PYTHON), PageActor(actor=rules.python)
     if step.store.is_wanted:
         yield ("store",), contents_actor(step)
 

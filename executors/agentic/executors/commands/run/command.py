@@ -187,7 +187,7 @@ def _known_agent(
         return agent
 
 
-PIPELINE_ENDINGS = (".yaml", ".yml", ".json")
+PIPELINE_ENDINGS = (".yaml", ".yml", ".json", ".py")
 PIPELINE_PLATFORM = "web"
 _KEPT = re.compile(r"[A-Za-z0-9_.-]+@[0-9]*")
 
