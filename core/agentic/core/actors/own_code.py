@@ -104,7 +104,7 @@ def actor_of(function: Callable[..., Any], name: str, version: str) -> type[Acto
     except Exception as exc:
         raise OwnCodeError(f"{label}: its annotations cannot be read: {exc}") from None
     if "return" not in hints:
-        message = f"{label} does not say what it returns; annotate it with -> dict, -> list[dict] or -> None"
+        message = f"{label} has no annotation for its result; add -> dict, -> list[dict] or -> None"
         raise OwnCodeError(message)
     given_model, context_name = _input_of(function, hints, label)
     output_model, read = _output_of(hints["return"], label)

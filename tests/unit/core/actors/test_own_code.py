@@ -15,6 +15,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.hooks.offers import is_own_code
 from agentic.core.http import Fetcher, HttpPolicy
 from agentic.core.pipeline import SpecError, load_spec, parse_spec
+from agentic.core.pipeline.spec.spec import ActorStep
 from agentic.core.pipeline.spec.versions import version_of
 
 Write = Callable[..., Path]
@@ -156,7 +157,7 @@ async def test_a_fault_of_a_function_names_its_line(shop: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        ("bare", "does not say what it returns; annotate it with -> dict"),
+        ("bare", "has no annotation for its result; add -> dict"),
         ("starred", "'\\*items' cannot be given by name"),
         ("itme", "has no function 'itme'; its functions: item, model"),
         ("VALUE", "something else than a function as 'VALUE'"),
@@ -181,7 +182,7 @@ def test_a_file_that_cannot_be_imported_names_the_line(write: Write) -> None:
 def test_only_files_that_somebody_trusts_are_run(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write("print('run')\ndef f() -> None: ...\n", "trap.py")
     for name in (f"{path}:f", "../trap.py:f", "./trap.py:f"):
-        with pytest.raises(OwnCodeError, match="may not be loaded here: .*AGENTIC_MODULE_PATH"):
+        with pytest.raises(OwnCodeError, match=r"may not be loaded here: .*AGENTIC_MODULE_PATH"):
             load_own_code(name)
     monkeypatch.setenv("AGENTIC_MODULE_PATH", f'["{path.parent}"]')
     assert load_own_code("./trap.py:f").name == "./trap.py:f"
@@ -231,12 +232,13 @@ def test_the_version_of_a_pipeline_changes_with_the_file(shop: Path) -> None:
         ("steps: [{actor: ./shop.py:rows, config: {cuont: 1}}]", "unknown key 'cuont'"),
         ("steps: [{actor: ./shop.py:rows, config: {count: many}}]", "valid integer"),
         (
-            "steps: [{type: crawl, start: 'http://a.example/', detail: {match: ['*'], actor: ./shop.py:value}}]",
+            "steps: [{type: crawl, start: 'http://a.example/', "
+            "detail: {match: ['*'], actor: ./shop.py:value}}]",
             "a crawl needs an actor here that returns",
         ),
         (
-            "steps: [{type: crawl, start: 'http://a.example/', detail: {match: ['*'], config: {schema: {a: a}}, "
-            "python: ./shop.py:value}}]",
+            "steps: [{type: crawl, start: 'http://a.example/', "
+            "detail: {match: ['*'], config: {schema: {a: a}}, python: ./shop.py:value}}]",
             "a crawl needs an actor here that returns",
         ),
     ],
@@ -249,7 +251,8 @@ def test_a_pipeline_is_checked_with_the_types_of_its_functions(shop: Path, text:
 
 
 def steps_of(path: Path) -> list[str]:
-    return [step.actor.rpartition("/")[2] for step in load_spec(path, get_registry().actors).steps]  # type: ignore[union-attr]
+    steps = load_spec(path, get_registry().actors).steps
+    return [step.actor.rpartition("/")[2] for step in steps if isinstance(step, ActorStep)]
 
 
 def test_a_python_file_may_be_the_pipeline(write: Write) -> None:

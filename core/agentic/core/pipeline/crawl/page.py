@@ -241,7 +241,7 @@ class PageProcessor:
         return found_items(output, rules.item_key or self.item_key)
 
     async def _own(self, name: str, page: Page, items: Sequence[FoundItem]) -> ItemsOutput:
-        """Return what the user's function makes of each item of a page."""
+        """Return the items after the user's function has changed them."""
         actor = self.actors[name]
         more = {"page": page} if "page" in actor.Input.model_fields else {}
         made: list[dict[str, JSONValue]] = []

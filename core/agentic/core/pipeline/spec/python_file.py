@@ -18,8 +18,8 @@ VARIABLE = "pipeline"
 def pipeline_of(path: Path) -> dict[str, Any]:
     """Return the pipeline of a Python file as data. The file is run.
 
-    It is the variable ``pipeline`` (a mapping, in which functions may stand for actors, a ``PipelineSpec`` or
-    YAML text); without one, each function is a step, in their order.
+    It is the variable ``pipeline`` (a ``PipelineSpec``, YAML text, or a mapping that may contain functions
+    as actors); without one, each function is a step, in their order.
 
     Raises:
         SpecError: The file cannot be run, or has neither.
@@ -52,7 +52,7 @@ def pipeline_of(path: Path) -> dict[str, Any]:
 
 
 def _plain(value: object, name_of: Callable[[Callable[..., Any]], str]) -> object:
-    """Return data in which functions have become the names of actors."""
+    """Return data with the names of functions in place of the functions."""
     if isinstance(value, Mapping):
         return {str(key): _plain(part, name_of) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
