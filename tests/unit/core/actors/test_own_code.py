@@ -232,13 +232,17 @@ def test_the_version_of_a_pipeline_changes_with_the_file(shop: Path) -> None:
         ("steps: [{actor: ./shop.py:rows, config: {cuont: 1}}]", "unknown key 'cuont'"),
         ("steps: [{actor: ./shop.py:rows, config: {count: many}}]", "valid integer"),
         (
-            "steps: [{type: crawl, start: 'http://a.example/', "
-            "detail: {match: ['*'], actor: ./shop.py:value}}]",
+            (
+                "steps: [{type: crawl, start: 'http://a.example/', "
+                "detail: {match: ['*'], actor: ./shop.py:value}}]"
+            ),
             "a crawl needs an actor here that returns",
         ),
         (
-            "steps: [{type: crawl, start: 'http://a.example/', "
-            "detail: {match: ['*'], config: {schema: {a: a}}, python: ./shop.py:value}}]",
+            (
+                "steps: [{type: crawl, start: 'http://a.example/', "
+                "detail: {match: ['*'], config: {schema: {a: a}}, python: ./shop.py:value}}]"
+            ),
             "a crawl needs an actor here that returns",
         ),
     ],
