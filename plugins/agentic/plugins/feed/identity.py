@@ -338,10 +338,10 @@ def _compared(entry: _Entry, row: StoredEntry) -> _Compared:
 
 def _keys(item: Item) -> tuple[str, ...]:
     """Return the possible keys of an entry, the usual one first."""
-    title, published = _text(item, "title"), _text(item, "published")
-    hashed = [_hashed(f"{title or ''}\n{published or ''}")] if title or published else []
+    title, time = _text(item, "title"), _text(item, "published") or _text(item, "updated")
+    hashed = [_hashed(f"{title or ''}\n{time or ''}")] if title or time else []
     content = _content(item)
-    texts = [_hashed(f"{title or ''}\n{published or ''}\n{content}")] if content else []
+    texts = [_hashed(f"{title or ''}\n{time or ''}\n{content}")] if content else []
     names = [name for name in (_text(item, "id"), _text(item, "url")) if name]
     written = [name if len(name) <= ENTRY_KEY_LENGTH else _hashed(name) for name in names]
     return tuple(dict.fromkeys([*written, *hashed, *texts]))

@@ -18,6 +18,17 @@ from agentic.plugins.feed.identity import Question, StoredEntry, entry_key, iden
 SITE = "https://blog.test/"
 FIRST = datetime(2026, 10, 1, 8, tzinfo=UTC)
 HASH_OF_TITLE_AND_TIME = "sha256:9fc058d7f4c60fdeaef62f6ec599339a8f519805a5c18fe44d3cc7dd0a6cf5fb"
+RSS = """<rss version='2.0'><channel>
+<item><title>T</title><pubDate>Thu, 01 Oct 2026 10:00:00 +0200</pubDate></item>
+<item><guid>7</guid></item>
+<item><link>/rel</link></item>
+<item><link>http://A.test/x?b=1&amp;a=2</link><guid> </guid></item></channel></rss>"""
+ATOM = """<feed xmlns='http://www.w3.org/2005/Atom' xml:base='http://b.test/'>
+<entry><link href='one'/></entry>
+<entry><id>tag:2</id><link href='two'/></entry>
+<entry><title>T</title><updated>2026-10-01T08:00:00Z</updated></entry></feed>"""
+JSON = """{"version": "https://jsonfeed.org/version/1.1", "items": [{"url": "http://b.test/1"}, {"id": "x"},
+{"title": "T", "date_published": "2026-10-01T10:00:00+02:00"}]}"""
 Item = dict[str, JSONValue]
 
 
@@ -96,11 +107,24 @@ def polled(*polls: Iterable[Item]) -> Rows:
         (item(1, id=f"{SITE}1"), f"{SITE}1"),
         (item(1, id=7), "7"),
         ({"title": "T", "published": "2026-10-01T08:00:00+00:00"}, HASH_OF_TITLE_AND_TIME),
+        ({"title": "T", "updated": "2026-10-01T08:00:00+00:00"}, HASH_OF_TITLE_AND_TIME),
     ],
 )
 def test_the_key_of_an_entry_is_the_key_of_earlier_versions(entry: Item, key: str) -> None:
     assert entry_key(entry) == key
     assert Rows().poll(entry) == [key]
+
+
+@pytest.mark.parametrize(
+    ("body", "keys"),
+    [
+        (RSS, [HASH_OF_TITLE_AND_TIME, "7", "/rel", "http://A.test/x?b=1&a=2"]),
+        (ATOM, ["one", "tag:2", HASH_OF_TITLE_AND_TIME]),
+        (JSON, ["http://b.test/1", "x", HASH_OF_TITLE_AND_TIME]),
+    ],
+)
+def test_feeds_have_the_keys_of_earlier_versions(body: str, keys: list[str]) -> None:
+    assert Rows().poll(*read_feed(body.encode(), f"{SITE}feed").items) == keys
 
 
 EDITS: dict[str, Mapping[str, JSONValue]] = {
