@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NoReturn
 from urllib.parse import urljoin
 from xml.parsers import expat
@@ -20,6 +21,7 @@ PARENTS = frozenset({"channel", "rss", "rdf", "feed"})
 TEXTS = frozenset({"title", "summary", "description", "body"})
 PUBLISHED = ("pubdate", "published", "issued", "date")
 UPDATED = ("lastbuilddate", "updated", "modified")
+TIMES = frozenset({*PUBLISHED, *UPDATED})
 HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 RELATIONS = "http://www.iana.org/assignments/relation/"
 LATE_RELATIONS = ("self", "edit", "enclosure", "replies")
@@ -128,8 +130,9 @@ class _Reader:
         self.has_ended = False
         self._body = body
         self._names: list[str] = []
+        self._locals: list[str] = []
         self._open: tuple[str, ...] = ()
-        self._bases: list[str | None] = [None]
+        self._bases: list[tuple[int, str | None]] = [(-1, None)]  # with the depths of their elements
         self._spaces: dict[str, str] = {"atom": ATOM, "a10": ATOM}
         self._depth = 0
         self._entry = EntryFacts()
@@ -138,46 +141,52 @@ class _Reader:
         self._texts: dict[str, str] = {}
         self._links: list[_Link] = []
         self._home_links: list[_Link] = []
-        self._text: list[str] | None = None
+        self._key: str | None = None
+        self._text: list[str] = []
         self._room = 0
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._characters
         self.parser.EntityDeclHandler = self._entity
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
-        depth = self._depth
+        depth, local = self._depth, _local(name)
         if depth >= MAX_DEPTH:
             raise MarkupError(f"its elements are nested more than {MAX_DEPTH} levels deep")
-        local = _local(name)
-        if depth and _local(self._names[-1]) in TEXTS:
+        if depth and self._locals[-1] in TEXTS:
             self.found.is_odd = True
         self._names.append(name)
+        self._locals.append(local)
         self._depth = depth + 1
         if attributes:
-            self._read_attributes(attributes)
-        self._bases.append(_joined(self._bases[-1], attributes.get("xml:base")))
-        if depth == 0:
-            self.found.root, self.found.base = local, self._bases[-1]
-        elif not self._is_inside:
-            if local in ENTRIES and _local(self._names[-2]) in PARENTS:
-                self._begin(attributes)
-            elif depth <= 2:
-                self._start_of_feed(local, attributes)
-        elif depth == self._entry_depth + 1:
-            self._start_of_part(name, local, attributes)
+            self._read_attributes(attributes, depth)
+        if self._is_inside:
+            if depth == self._entry_depth + 1:
+                self._start_of_part(name, local, attributes)
+        elif depth == 0:
+            self.found.root, self.found.base = local, self._base
+        elif local in ENTRIES and self._locals[-2] in PARENTS:
+            self._begin(attributes)
+        elif depth <= 2:
+            self._start_of_feed(local, attributes)
 
-    def _read_attributes(self, attributes: Mapping[str, str]) -> None:
+    @property
+    def _base(self) -> str | None:
+        return self._bases[-1][1]
+
+    def _read_attributes(self, attributes: Mapping[str, str], depth: int) -> None:
         for name, value in attributes.items():
-            if name.startswith("xmlns:"):
-                self._spaces[name[6:]] = value
+            if name.startswith("xml"):
+                if name.startswith("xmlns:"):
+                    self._spaces[name[6:]] = value
+                elif name == "xml:base":
+                    self._bases.append((depth, _joined(self._base, value)))
             elif name == "mode" and value == "base64":
                 self.found.is_odd = True
 
     def _begin(self, attributes: Mapping[str, str]) -> None:
-        self._entry, self._is_inside = EntryFacts(base=self._bases[-1]), True
+        self._entry, self._is_inside = EntryFacts(base=self._base), True
         self._entry_depth = self._depth - 1
         self._texts = {}
         if about := attributes.get("rdf:about"):
@@ -186,37 +195,37 @@ class _Reader:
 
     def _start_of_feed(self, local: str, attributes: Mapping[str, str]) -> None:
         if local == "channel" and self._depth == 2:
-            self.found.base = self._bases[-1]
-        elif local == "link" and _local(self._names[-2]) in PARENTS:
+            self.found.base = self._base
+        elif local == "link" and self._locals[-2] in PARENTS:
             self._add_link(self._home_links, attributes)
-            self._keep_text()
+            self._keep_text(local)
 
     def _start_of_part(self, name: str, local: str, attributes: Mapping[str, str]) -> None:
-        if local == "link" and self._is_own(name):
+        if local == "link":
+            if not self._is_own(name):
+                return
             self._add_link(self._links, attributes)
-        elif local == "guid" and attributes.get("isPermaLink", "").strip().lower() == "false":
-            self._entry.is_link = False
-        if self._key(name, local) is not None:
-            self._keep_text()
+        elif local == "guid":
+            if attributes.get("isPermaLink", "").strip().lower() == "false":
+                self._entry.is_link = False
+        elif local == "id":
+            if self.found.root != "feed" and not self._is_atom(name):
+                return
+        elif local not in TIMES:
+            return
+        self._keep_text(local)
 
-    def _keep_text(self) -> None:
-        self._text, self._room = [], MAX_CHARACTERS
+    def _keep_text(self, key: str) -> None:
+        self._key, self._text, self._room = key, [], MAX_CHARACTERS
+        self.parser.CharacterDataHandler = self._characters
 
     def _add_link(self, links: list[_Link], attributes: Mapping[str, str]) -> None:
         if href := attributes.get("href", "").strip():
             relation = attributes.get("rel", "").strip().lower().removeprefix(RELATIONS)
-            address = _joined(self._bases[-1], href) or href
+            address = _joined(self._base, href) or href
             links.append(
                 _Link(address, href, relation or "alternate", attributes.get("type", "").strip().lower())
             )
-
-    def _key(self, name: str, local: str) -> str | None:
-        """Return the name for the text of a part of an entry, None if the text is not needed."""
-        if local in ("guid", *PUBLISHED, *UPDATED):
-            return local
-        if local == "id":
-            return "id" if self.found.root == "feed" or self._is_atom(name) else None
-        return "link" if local == "link" and self._is_own(name) else None
 
     def _is_own(self, name: str) -> bool:
         """Return whether a part of an entry belongs to the format, not to one of its extensions."""
@@ -228,30 +237,32 @@ class _Reader:
         return self._spaces.get(name.partition(":")[0]) == ATOM if ":" in name else False
 
     def _end(self, name: str) -> None:
-        self._depth -= 1
+        depth = self._depth = self._depth - 1
         self._names.pop()
-        base = self._bases.pop()
-        if self._text is not None:
-            text, self._text = "".join(self._text).strip(), None
-            self._end_of_text(name, text, base)
-        if self._is_inside and self._depth == self._entry_depth:
+        self._locals.pop()
+        if self._key is not None:
+            self._end_of_text(self._key)
+        if self._bases[-1][0] == depth:
+            self._bases.pop()
+        if self._is_inside:
+            if depth != self._entry_depth:
+                return
             self._end_of_entry()
-        if not self._is_inside and self._depth and _local(self._names[-1]) in PARENTS:
+        if depth and self._locals[-1] in PARENTS:
             end = self._body.find(b">", self.parser.CurrentByteIndex)
             self.found.whole, self._open = end + 1, tuple(self._names)
             self.has_ended = _local(name) == "channel" and self.found.root == "rss"
 
-    def _end_of_text(self, name: str, text: str, base: str | None) -> None:
-        local = _local(name)
-        if not self._is_inside:
-            if text and self.found.home is None:
-                self.found.home = _joined(base, text)
+    def _end_of_text(self, key: str) -> None:
+        text, self._key = "".join(self._text).strip(), None
+        self.parser.CharacterDataHandler = None
+        if not text:
             return
-        key = self._key(name, local)
-        if key is None or not text:
+        if not self._is_inside:
+            self.found.home = self.found.home or _joined(self._base, text)
             return
         if key == "link" and key not in self._texts:
-            self._texts["joined"] = _joined(base, text) or text
+            self._texts["joined"] = _joined(self._base, text) or text
         self._texts.setdefault(key, text)
 
     def _end_of_entry(self) -> None:
@@ -278,7 +289,7 @@ class _Reader:
         return found
 
     def _characters(self, text: str) -> None:
-        if self._text is not None and self._room > 0:
+        if self._room > 0:
             self._text.append(text[: self._room])
             self._room -= len(text)
 
@@ -306,5 +317,6 @@ def _is_address(text: str) -> bool:
     return text.lower().startswith(("http://", "https://"))
 
 
+@lru_cache(maxsize=1024)
 def _local(name: str) -> str:
     return name.rpartition(":")[2].lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
 from io import BytesIO
@@ -16,7 +16,7 @@ from agentic.core.linear import LinearPattern
 from agentic.core.reading.addresses import absolute
 from agentic.core.reading.dates import as_utc, parse_moment
 from agentic.core.reading.extras import load, require
-from agentic.core.reading.feed_facts import ROOTS, FeedFacts, feed_facts
+from agentic.core.reading.feed_facts import ROOTS, EntryFacts, FeedFacts, feed_facts
 from agentic.core.reading.feed_json import is_json, json_entry, read_json_feed
 from agentic.core.reading.isolated import IsolatedCallError, ProcessEndedError, call_isolated
 from agentic.core.reading.lenient_xml import repair_xml, xml_in_utf_8
@@ -25,11 +25,19 @@ from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 
 EXTRA = "feeds"
-LIBRARIES = ("fastfeedparser", "feedparser")
 FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
 PREFIXES = tuple(
     (f"<{prefix}:".encode(), f"xmlns:{prefix}".encode())
     for prefix in ("atom", "content", "dc", "itunes", "media")
+)
+USUAL_TIME = re.compile(
+    r"(?:[A-Za-z]{3}, )?(\d{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d{4}) "
+    r"(\d\d):(\d\d):(\d\d) (?:GMT|UTC|Z|([+-])([01]\d)([0-5]\d))",
+    re.IGNORECASE | re.ASCII,
+)
+MONTH_NAMES: tuple[str, ...] = (
+    *("jan", "feb", "mar", "apr", "may", "jun"),
+    *("jul", "aug", "sep", "oct", "nov", "dec"),
 )
 RFC_822 = re.compile(r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}\s{1,5}\d{1,2}:\d{2}")
 ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
@@ -88,8 +96,6 @@ def read_feed(body: bytes, url: str, content_type: str | None = None) -> Feed:
         MarkupError: It is not a feed.
         MissingExtraError: A library is not installed.
     """
-    for library in LIBRARIES:
-        require(library, EXTRA)
     feed = _read_json(body, url, content_type) if is_json(body) else _read_xml(body, url, content_type)
     if feed is None:
         raise MarkupError(_why_not(body, url))
@@ -268,14 +274,8 @@ def _items(entries: Sequence[_Found], facts: FeedFacts, url: str) -> Iterable[It
         yield from (_item(entry, base) for entry in entries)
         return
     for entry, fact in zip(entries, facts.entries, strict=True):
-        told = {
-            **entry,
-            "id": fact.id,
-            "link": fact.link,
-            "published": fact.published,
-            "updated": fact.updated,
-        }
-        yield _item({**told, "own_link": fact.own_link}, urljoin(url, fact.base) if fact.base else base)
+        entry_base = urljoin(url, fact.base) if fact.base and fact.base != facts.base else base
+        yield _item(entry, entry_base, fact)
 
 
 def _read_fast(body: bytes, facts: FeedFacts) -> tuple[_Found, Sequence[_Found]] | None:
@@ -299,6 +299,7 @@ def _read_broken(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
             f"it is broken, or has markup in its texts, and the limit for such feeds is {MAX_BROKEN_BYTES} "
             "bytes"
         )
+    require("feedparser", EXTRA)
     try:
         # 50 KB of a name, or of empty lines before the first `<`, keep its regular expressions busy for
         # minutes.
@@ -313,22 +314,32 @@ def _read_broken(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
     return told["feed"], told["entries"]
 
 
-def _item(entry: _Found, base: str) -> Item:
-    link = _text(entry.get("link"))
-    return {
-        # A link is the id as the feed wrote it.
-        "id": _text(entry.get("id")) or _text(entry.get("own_link")) or link,
+def _item(entry: _Found, base: str, fact: EntryFacts | None = None) -> Item:
+    """Return an entry.
+
+    Args:
+        entry: As a library found it.
+        base: For its addresses.
+        fact: Its identity, address and times in the words of its feed.
+    """
+    link = fact.link if fact else _text(entry.get("link"))
+    own_id = fact.id if fact else _text(entry.get("id"))
+    # A link is the id as the feed wrote it.
+    found: Item = {
+        "id": _text(own_id or (fact.own_link if fact else link)),
         "title": _text(entry.get("title")),
         "url": absolute(base, link) if link else None,
-        "published": _moment(entry.get("published")),
-        "updated": _moment(entry.get("updated")),
+        "published": _moment(fact.published if fact else entry.get("published")),
+        "updated": _moment(fact.updated if fact else entry.get("updated")),
         "author": _text(entry.get("author")),
         "summary": _text(entry.get("summary")) or _text(entry.get("description")),
         "content": next((_text(part.get("value")) for part in entry.get("content") or ()), None),
         "enclosures": [_enclosure(address, one, base) for address, one in _enclosures(entry)],
         "tags": [term for tag in entry.get("tags") or () if (term := _text(tag.get("term")))],
-        **_video(entry),
     }
+    if "yt_videoid" in entry:
+        found |= _video(entry)
+    return found
 
 
 def _video(entry: _Found) -> Item:
@@ -419,10 +430,35 @@ def _moment(value: object) -> str | None:
     if (text := _text(value)) is None:
         return None
     try:
+        if usual := USUAL_TIME.fullmatch(text):
+            return _usual_moment(usual)
+        if text[10:11] == "T" and (exact := datetime.fromisoformat(text)).tzinfo:
+            return exact.astimezone(UTC).isoformat()
+    except (ValueError, OverflowError):
+        pass
+    try:
         found = parsedate_to_datetime(text) if RFC_822.search(text[:60]) else parse_moment(text)
         return as_utc(found).astimezone(UTC).isoformat() if found else text
     except (ValueError, OverflowError, TypeError):
         return text
+
+
+def _usual_moment(found: re.Match[str]) -> str:
+    """Return a time in the format of most feeds, at a fifth of the cost of the other ways."""
+    day, month, year, hour, minute, second, sign, hours, minutes = found.groups()
+    moment = datetime(
+        int(year),
+        MONTH_NAMES.index(month.lower()) + 1,
+        int(day),
+        int(hour),
+        int(minute),
+        int(second),
+        tzinfo=UTC,
+    )
+    if sign:
+        offset = timedelta(hours=int(hours), minutes=int(minutes))
+        moment = moment - offset if sign == "+" else moment + offset
+    return moment.isoformat()
 
 
 def _is_address(value: object) -> bool:
