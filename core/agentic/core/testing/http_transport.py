@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 
 import pytest
+from structlog.testing import capture_logs
 
 from agentic.core.http import FetchError, HttpPolicy, HttpRequest, HttpResponse, Transport
 from agentic.core.testing.http_peer import Responder, dribble, endless, listening, page, reset, stay_silent
@@ -36,12 +38,64 @@ PRIVATE_HOSTS = (
     "[64:ff9b:1::7f00:1]",
     "[::127.0.0.1]",
 )
+PAGE = b"<!doctype html><html><body>" + b"<p>hello</p>" * 9 + b"</body></html>"
+PACKED = gzip.compress(PAGE)
+CHUNKED = b"HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+HTML = "Content-Type: text/html"
+# Answers that browsers show. All of them hold PAGE.
+ACCEPTED = {
+    "encoding none": page(PAGE, "Content-Encoding: none"),
+    "encoding utf-8": page(PAGE, "Content-Encoding: utf-8"),
+    "encoding identity": page(PAGE, "Content-Encoding: identity"),
+    "encoding chunked": page(PAGE, "Content-Encoding: chunked"),
+    "empty encoding": page(PAGE, "Content-Encoding:"),
+    "gzip in capitals": page(PACKED, "Content-Encoding: GZIP"),
+    "gzip and utf-8": page(PACKED, "Content-Encoding: gzip, utf-8"),
+    "gzip, but plain": page(PAGE, "Content-Encoding: gzip"),
+    "deflate, but plain": page(PAGE, "Content-Encoding: deflate"),
+    "brotli, but plain": page(PAGE, "Content-Encoding: br"),
+    "brotli that is gzip": page(PACKED, "Content-Encoding: br"),
+    "deflate that is gzip": page(PACKED, "Content-Encoding: deflate"),
+    "gzip that is deflate": page(zlib.compress(PAGE), "Content-Encoding: gzip"),
+    "utf-8 that is gzip": page(PACKED, HTML, "Content-Encoding: utf-8"),
+    "gzip without a word": page(PACKED, HTML),
+    "gzip twice": page(gzip.compress(PACKED), "Content-Encoding: gzip, gzip"),
+    "gzip twice in two fields": page(
+        gzip.compress(PACKED), "Content-Encoding: gzip", "Content-Encoding: gzip"
+    ),
+    "gzip twice, named once": page(gzip.compress(PACKED), HTML, "Content-Encoding: gzip"),
+    "gzip once, named twice": page(PACKED, "Content-Encoding: gzip, gzip"),
+    "gzip and more": page(PACKED + b"\0\0junk", "Content-Encoding: gzip"),
+    "gzip without its end": page(PACKED[:-6], "Content-Encoding: gzip"),
+    "a length that is too small for what follows": page(PAGE) + b"more",
+    "a length that is too large, and the end of the page": b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n"
+    + PAGE,
+    "the same length twice": page(PAGE, f"Content-Length: {len(PAGE)}"),
+    "no last chunk, but the end of the page": CHUNKED + b"%x\r\n%s\r\n" % (len(PAGE), PAGE),
+    "spaces after a chunk's size": CHUNKED + b"%x  \r\n%s\r\n0\r\n\r\n" % (len(PAGE), PAGE),
+    "no reason": page(PAGE).replace(b" OK", b"", 1),
+    "a reason in latin-1": page(PAGE).replace(b" OK", b" Gr\xfc\xdfe", 1),
+    "a value in latin-1": page(PAGE, "X-One: \xe9"),
+    "a folded line": page(PAGE, "X-One: a\r\n\tb"),
+    "line feeds only": page(PAGE).replace(b"\r\n", b"\n"),
+    "a long line": page(PAGE, f"Content-Security-Policy: {'a' * 20_000}"),
+    "many lines": page(PAGE, *(f"X-{number}: a" for number in range(300))),
+}
+
 BROKEN = {
     "hangs up": (b"", "connect"),
     "cut": (b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", "connect"),
     "cut chunk": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel", "connect"),
     "reset": (reset, "connect"),
-    "no gzip": (page(b"hello", "Content-Encoding: gzip"), "decode"),
+    "no gzip": (page(b"\x02hello", "Content-Encoding: gzip"), "decode"),
+    "broken gzip": (
+        page(gzip.compress(b"hello" * 99)[:9] + b"hello" * 99, "Content-Encoding: gzip"),
+        "decode",
+    ),
+    "two lengths": (page(b"hello", "Content-Length: 3"), "decode"),
+    "short": (b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n<html><p>hello</p>", "connect"),
+    "no last chunk": (CHUNKED + b"5\r\nhello\r\n", "connect"),
+    "no chunks": (CHUNKED + b"hello\r\n\r\n", "decode"),
     "half gzip": (page(gzip.compress(b"hello" * 99)[:-9], "Content-Encoding: gzip"), "decode"),
     "brotli nobody asked for": (page(b"\x8b\x02\x80", "Content-Encoding: br"), "decode"),
     "another protocol": (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "decode"),
@@ -172,6 +226,28 @@ class TransportContract:
         self, transport: Transport, answer: bytes | Responder, expected: str
     ) -> None:
         assert (await failure(transport, answer)).failure_class == expected
+
+    @pytest.mark.parametrize("answer", ACCEPTED.values(), ids=ACCEPTED.keys())
+    async def test_an_answer_that_browsers_accept_is_read(self, transport: Transport, answer: bytes) -> None:
+        async with listening(answer) as peer:
+            response = await send(transport, peer.url)
+        assert (response.status, response.body) == (200, PAGE)
+
+    async def test_a_file_that_is_packed_stays_packed(self, transport: Transport) -> None:
+        async with listening(page(PACKED, "Content-Type: application/gzip")) as peer:
+            assert (await send(transport, peer.url)).body == PACKED
+
+    async def test_an_answer_that_ended_early_is_a_warning(self, transport: Transport) -> None:
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n" + PAGE
+        async with listening(answer) as peer:
+            with capture_logs() as logs:
+                await send(transport, f"{peer.url}?secret=1")
+        told = [(entry["event"], entry["lack"], entry["url"]) for entry in logs]
+        assert told == [("answer.short", "the rest of 900 bytes (Content-Length)", peer.url)]
+
+    async def test_the_error_names_the_field_and_the_library(self, transport: Transport) -> None:
+        error = await failure(transport, page(b"hello", "Content-Length: 3"))
+        assert re.search(r"not valid HTTP \((aiohttp|httpx2|curl): .*Content-Length", str(error))
 
     async def test_after_a_broken_answer_the_next_one_is_read(self, transport: Transport) -> None:
         answers = iter([page(b"x" * 50_000), page(b"cut")[:-1], page(b"whole")])

@@ -91,7 +91,7 @@ GREEDY = {
     "a page of 50 MiB": (endless(b"HTTP/1.1 200 OK\r\n\r\n<html>", b"<div><p>" * 8_192), "too_large"),
     "a gzip bomb": (page(BOMB, "Content-Encoding: gzip"), "too_large"),
     "a deflate bomb": (page(zlib.compress(bytes(50 * MIB)), "Content-Encoding: deflate"), "too_large"),
-    "a bomb inside a bomb": (page(gzip.compress(BOMB), "Content-Encoding: gzip, gzip"), "decode"),
+    "a bomb inside a bomb": (page(gzip.compress(BOMB), "Content-Encoding: gzip, gzip"), "too_large"),
     "a brotli bomb": (page(b"\x5b\xff\xff" + bytes(100_000), "Content-Encoding: br"), "decode"),
     "a header flood": (endless(b"HTTP/1.1 200 OK\r\n", b"X: " + b"y" * 4_000 + b"\r\n"), "decode"),
     "one endless header": (endless(b"HTTP/1.1 200 OK\r\nX: ", b"y" * 65_536), "decode"),
@@ -167,7 +167,7 @@ async def test_a_certificate_nobody_vouches_for_is_a_tls_failure(
 @pytest.mark.parametrize(
     ("label", "body", "text"),
     [
-        ("utf-8", b"caf\xe9", "caf\ufffd"),
+        ("utf-8", b"caf\xe9", "café"),
         ("no-such-charset", "café".encode(), "café"),
         ("utf-16", "café".encode(), None),
         ("x" * 5_000, "café".encode(), "café"),

@@ -41,6 +41,9 @@ SEARCHED = {
     "politeness.robots:_INVISIBLE",
     "politeness.robots:_TAGS",
     "redirects:_SECRET_NAME",
+    "transports.curl_transport:NO_CHUNKS",
+    "transports.mending:_END",
+    "transports.mending:_FAULT",
 }
 MARKUP = [
     "<script",

@@ -120,8 +120,28 @@ def test_no_body_at_all_has_every_encoding() -> None:
     assert reader.whole() == b""
 
 
-@pytest.mark.parametrize("encoding", ["gzip, gzip", "gzip,br", "br", "zstd", "compress", "deflate;q=1"])
+@pytest.mark.parametrize("encoding", ["gzip,br", "br", "zstd", "compress", "BR", "br;q=1"])
 def test_an_encoding_nobody_asked_for_is_a_fault_that_names_it(encoding: str) -> None:
     with pytest.raises(FetchError, match="accepts only gzip, deflate") as caught:
-        read(b"hello", encoding=encoding)
+        read(b"\x0b\x02\x80hello", encoding=encoding).whole()
     assert caught.value.failure_class == "decode"
+
+
+@pytest.mark.parametrize(
+    "encoding", ["gzip", "deflate", "br", "gzip, br", "none", "utf-8", "7bit", "aws-chunked"]
+)
+@pytest.mark.parametrize("body", [b"<p>hi</p>", b'{"a": 1}', "\ufeff<p>é</p>".encode(), b"hello " * 20])
+def test_a_text_that_is_not_packed_stays_as_it_is(encoding: str, body: bytes) -> None:
+    assert read(body, encoding=encoding).whole() == body
+
+
+@given(st.lists(st.integers(1, 40), max_size=30))
+def test_the_pieces_in_which_a_body_comes_do_not_matter(sizes: list[int]) -> None:
+    packed = gzip.compress(gzip.compress(b"hello " * 50))
+    reader = BodyReader("http://h/", 200, "gzip, gzip", 1_000)
+    at = 0
+    for size in sizes:
+        reader.feed(packed[at : at + size])
+        at += size
+    reader.feed(packed[at:])
+    assert reader.whole() == b"hello " * 50

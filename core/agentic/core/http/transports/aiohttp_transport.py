@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+from contextvars import ContextVar
+from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from agentic.core.http.errors import FailureClass, FetchError, PrivateAddressError
@@ -17,9 +20,12 @@ from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.transports.bodies import BodyReader
+from agentic.core.http.transports.mending import MAX_HEAD_BYTES, AnswerMender, lack_of, one_line
 from agentic.core.http.transports.wire import DNS_KEPT_S, checked_url, usual_headers, wire_headers
 from agentic.core.http.urls import host_of, without_credentials
 
+MAX_HEADERS = 500
+CUT_OFF = "the connection ended before the end of the body"
 # The first match counts; all others broke the connection. {0} is the exception, {1} the time limit.
 FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
     (PrivateAddressError, FailureClass.PRIVATE_ADDRESS, "{0}"),
@@ -36,8 +42,8 @@ FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
         "the proxy refused with status {0.status}",
     ),
     (aiohttp.ClientSSLError, FailureClass.TLS, "no secure connection: {0}"),
-    (aiohttp.ClientPayloadError, FailureClass.CONNECT, "the connection ended before the end of the body"),
-    (aiohttp.ClientResponseError, FailureClass.DECODE, "the answer is not valid HTTP"),
+    (aiohttp.ClientPayloadError, FailureClass.CONNECT, CUT_OFF),
+    (aiohttp.ClientResponseError, FailureClass.DECODE, "the answer is not valid HTTP (aiohttp: {2})"),
 )
 
 
@@ -57,7 +63,13 @@ class AiohttpTransport:
         connector = aiohttp.TCPConnector(
             resolver=_GuardedResolver(resolving), limit=0, ttl_dns_cache=int(DNS_KEPT_S)
         )
+        # The library has no public way to replace what reads an answer; the transport contract tests this.
+        reader: type[ResponseHandler] = _LenientHandler
+        connector._factory = partial(reader, loop=asyncio.get_running_loop())
         self._session = aiohttp.ClientSession(
+            max_line_size=MAX_HEAD_BYTES,
+            max_field_size=MAX_HEAD_BYTES,
+            max_headers=MAX_HEADERS,
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
@@ -80,6 +92,7 @@ class AiohttpTransport:
         try:
             url = checked_url(request.url, self._guard, is_proxied=self._proxy is not None)
             names_somebody = bool(url.user or url.password)
+            _SOURCE.set(request.url)
             is_usual = not (request.headers or names_somebody)
             async with asyncio.timeout(timeout_s):
                 answer = await self._session.request(
@@ -109,6 +122,36 @@ class AiohttpTransport:
             raise _translated(exc, request.url, timeout_s) from exc
 
 
+_SOURCE: ContextVar[str] = ContextVar("source", default="")
+"""URL of the request that is sent in this context."""
+
+
+class _LenientHandler(ResponseHandler):
+    """Reads answers that browsers accept, too."""
+
+    _mender: AnswerMender | None = None
+
+    def set_response_params(self, **params: Any) -> None:  # noqa: ANN401 - as of aiohttp
+        self._mender = AnswerMender(_SOURCE.get())
+        super().set_response_params(**params)
+
+    def data_received(self, data: bytes) -> None:
+        if self._mender is None:
+            super().data_received(data)
+            return
+        # Without data, the library asks to continue with a part that it has.
+        mended = self._mender.feed(data) if data else data
+        if self._mender.has_excess:
+            self.force_close()
+        if mended or not data:
+            super().data_received(mended)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self._mender is not None and (rest := self._mender.flush()):
+            super().data_received(rest)
+        super().connection_lost(exc)
+
+
 class _GuardedResolver(AbstractResolver):
     """Returns only allowed addresses, and aiohttp connects to no others."""
 
@@ -129,15 +172,26 @@ class _GuardedResolver(AbstractResolver):
 
 async def _read(answer: aiohttp.ClientResponse, url: str, max_bytes: int) -> bytes:
     """Read the body in pieces, and stop at the limit."""
-    reader = BodyReader(url, answer.status, answer.headers.get("Content-Encoding", ""), max_bytes)
+    headers = answer.headers
+    encoding = ", ".join(headers.getall("Content-Encoding", ()))
+    reader = BodyReader(url, answer.status, encoding, max_bytes, headers.get("Content-Type", ""))
     content = answer.content
-    while not content.at_eof():  # iteration would ask once more at its end
-        reader.feed(await content.readany())
+    try:
+        while not content.at_eof():  # iteration would ask once more at its end
+            reader.feed(await content.readany())
+    except aiohttp.ClientPayloadError as exc:
+        if (body := reader.cut_off(lack := lack_of(headers))) is None:
+            raise FetchError(
+                url, FailureClass.CONNECT, f"{CUT_OFF}: {lack} did not come", status=answer.status
+            ) from exc
+        return body
     return reader.whole()
 
 
 def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
     for kind, failure_class, sentence in FAULTS:
         if isinstance(exc, kind):
-            return FetchError(url, failure_class, sentence.format(exc, timeout_s))
+            return FetchError(
+                url, failure_class, sentence.format(exc, timeout_s, one_line(getattr(exc, "message", "")))
+            )
     return FetchError(url, FailureClass.CONNECT, f"no connection: {str(exc) or type(exc).__name__}")

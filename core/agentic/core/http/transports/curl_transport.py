@@ -17,6 +17,7 @@ from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.transports.bodies import BodyReader
+from agentic.core.http.transports.mending import lack_of
 from agentic.core.http.transports.wire import Resolver, checked_url, field_text, wire_headers
 from agentic.core.http.urls import without_credentials
 
@@ -26,7 +27,8 @@ MAX_HEADER_BYTES = 256 * 1024
 STATUS_LINE = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})")
 TLS = "no secure connection: {}"
 CUT_OFF = "the connection ended before the end of the answer"
-NO_HTTP = "the answer is not valid HTTP"
+NO_HTTP = "the answer is not valid HTTP (curl: {})"
+NO_CHUNKS = re.compile(r"chunk|transfer-encoding", re.IGNORECASE)
 # All others broke the connection. {} is curl's message.
 FAULTS: dict[int, tuple[FailureClass, str]] = {
     CurlECode.UNSUPPORTED_PROTOCOL: (FailureClass.DECODE, NO_HTTP),
@@ -80,6 +82,8 @@ class CurlTransport:
                 pins = [] if self._is_led_by_name else await self._pins(url)
                 await self._perform(request, url, pins, answer)
         except (CurlError, TimeoutError, OSError, PrivateAddressError) as exc:
+            if answer.fault is None and _is_cut_off(exc) and answer.is_page():
+                return answer.response(time.monotonic() - started)
             raise answer.fault or _translated(exc, request.url, timeout_s) from exc
         return answer.response(time.monotonic() - started)
 
@@ -149,11 +153,12 @@ class _Answer:
         self._fields: list[tuple[str, str]] = []
         self._header_bytes = 0
         self._body: BodyReader | None = None
+        self._cut: bytes | None = None
 
     def take_header(self, line: bytes) -> int:
         self._header_bytes += len(line)
         if self._header_bytes > MAX_HEADER_BYTES:
-            self.fault = FetchError(self._url, FailureClass.DECODE, NO_HTTP)
+            self.fault = FetchError(self._url, FailureClass.DECODE, NO_HTTP.format("its header is too large"))
             return STOP
         if found := STATUS_LINE.match(line):  # a 1xx may come before the answer itself
             self._status, self._fields = int(found[1]), []
@@ -170,20 +175,28 @@ class _Answer:
             return STOP
         return len(data)
 
+    def is_page(self) -> bool:
+        """Whether an answer that ended early is a web page with its end; that end is enough."""
+        self._cut = self._reader().cut_off(lack_of(Headers(self._fields)))
+        return self._cut is not None
+
     def response(self, elapsed_s: float) -> HttpResponse:
+        if not self._status:
+            raise FetchError(self._url, FailureClass.DECODE, NO_HTTP.format("no status line"))
         return HttpResponse(
             url=without_credentials(self._url),
             status=self._status,
             headers=Headers(self._fields),
-            body=self._reader().whole(),
+            body=self._reader().whole() if self._cut is None else self._cut,
             elapsed_s=elapsed_s,
             set_cookies=tuple(value for name, value in self._fields if name.lower() == "set-cookie"),
         )
 
     def _reader(self) -> BodyReader:
         if self._body is None:
-            encoding = Headers(self._fields).get("content-encoding", "")
-            self._body = BodyReader(self._url, self._status, encoding, self._max_bytes)
+            headers = Headers(self._fields)
+            encoding, content_type = headers.get("content-encoding", ""), headers.get("content-type", "")
+            self._body = BodyReader(self._url, self._status, encoding, self._max_bytes, content_type)
         return self._body
 
 
@@ -195,7 +208,6 @@ def _line(name: str, value: str) -> bytes:
 
 
 def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
-    told = ""
     match exc:
         case PrivateAddressError():
             return FetchError(url, FailureClass.PRIVATE_ADDRESS, str(exc))
@@ -205,14 +217,24 @@ def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
             reason = f"its name cannot be resolved ({exc.strerror}); check its spelling"
             return FetchError(url, FailureClass.DNS, reason)
         case CurlError():
-            found = re.search(r"curl: \(\d+\) (.*?)\. See https", str(exc))
-            told = found[1] if found else f"curl error {int(exc.code)}"
-            if exc.code == CurlECode.OPERATION_TIMEDOUT:
-                return _too_late(url, timeout_s)
-            failure_class, sentence = FAULTS.get(int(exc.code), (FailureClass.CONNECT, "no connection: {}"))
-            return FetchError(url, failure_class, sentence.format(told))
+            return _translated_error(exc, url, timeout_s)
         case _:
             return FetchError(url, FailureClass.CONNECT, f"no connection: {exc}")
+
+
+def _translated_error(exc: CurlError, url: str, timeout_s: float) -> FetchError:
+    if exc.code == CurlECode.OPERATION_TIMEDOUT:
+        return _too_late(url, timeout_s)
+    found = re.search(r"curl: \(\d+\) (.*?)\. See https", str(exc))
+    told = found[1] if found else f"curl error {int(exc.code)}"
+    if exc.code == CurlECode.RECV_ERROR and NO_CHUNKS.search(told):
+        return FetchError(url, FailureClass.DECODE, NO_HTTP.format(told))
+    failure_class, sentence = FAULTS.get(int(exc.code), (FailureClass.CONNECT, "no connection: {}"))
+    return FetchError(url, failure_class, sentence.format(told))
+
+
+def _is_cut_off(exc: Exception) -> bool:
+    return isinstance(exc, CurlError) and exc.code == CurlECode.PARTIAL_FILE
 
 
 def _too_late(url: str, timeout_s: float) -> FetchError:

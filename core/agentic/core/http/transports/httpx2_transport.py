@@ -7,6 +7,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterable
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Self, cast
 
@@ -18,6 +19,7 @@ from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.transports.bodies import BodyReader
+from agentic.core.http.transports.mending import AnswerMender, lack_of, one_line
 from agentic.core.http.transports.wire import Resolver, checked_url, field_text, wire_headers
 from agentic.core.http.urls import without_credentials
 
@@ -60,6 +62,7 @@ class Httpx2Transport:
         started = time.monotonic()
         try:
             url = checked_url(request.url, self._guard, is_proxied=self._is_proxied)
+            _SOURCE.set(request.url)
             async with (
                 asyncio.timeout(timeout_s),
                 self._pool.stream(
@@ -75,7 +78,7 @@ class Httpx2Transport:
                     url=without_credentials(request.url),
                     status=answer.status,
                     headers=headers,
-                    body=await _read(answer, request.url, headers.get("content-encoding", ""), max_bytes),
+                    body=await _read(answer, request.url, headers, max_bytes),
                     elapsed_s=time.monotonic() - started,
                     set_cookies=tuple(value for name, value in fields if name.lower() == "set-cookie"),
                 )
@@ -90,6 +93,48 @@ _HTTPCORE_ERRORS = (
     httpcore2.TimeoutException,
     httpcore2.UnsupportedProtocol,
 )
+
+
+_SOURCE: ContextVar[str] = ContextVar("source", default="")
+"""URL of the request that is sent in this context."""
+
+
+class _MendingStream(httpcore2.AsyncNetworkStream):
+    """Reads answers that browsers accept, too."""
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._mender: AnswerMender | None = None
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - the port's
+        if self._mender is None:
+            self._mender = AnswerMender(_SOURCE.get())
+        while data := await self._stream.read(max_bytes, timeout):
+            if mended := self._mender.feed(data):
+                return mended
+        return self._mender.flush()
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - the port's
+        if self._mender is not None and self._mender.has_excess:
+            raise httpcore2.WriteError("the answer before was longer than declared")
+        self._mender = None
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - the port's
+    ) -> httpcore2.AsyncNetworkStream:
+        return _MendingStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> object:
+        if info == "is_readable" and self._mender is not None and self._mender.has_excess:
+            return True  # the pool closes a connection that has more to read
+        return self._stream.get_extra_info(info)
 
 
 class _GuardedBackend(httpcore2.AsyncNetworkBackend):
@@ -111,10 +156,14 @@ class _GuardedBackend(httpcore2.AsyncNetworkBackend):
         *first, last = await self._resolver.addresses(host, port)
         for address in first:
             try:
-                return await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
+                return _MendingStream(
+                    await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
+                )
             except httpcore2.ConnectError:
                 continue
-        return await self._backend.connect_tcp(last, port, timeout, local_address, socket_options)
+        return _MendingStream(
+            await self._backend.connect_tcp(last, port, timeout, local_address, socket_options)
+        )
 
     async def sleep(self, seconds: float) -> None:
         await self._backend.sleep(seconds)
@@ -152,11 +201,24 @@ def _fields(headers: dict[str, str], url: URL, body: bytes | None) -> list[tuple
     return [(name.encode("ascii"), value.encode("utf-8")) for name, value in found]
 
 
-async def _read(answer: httpcore2.Response, url: str, encoding: str, max_bytes: int) -> bytes:
-    reader = BodyReader(url, answer.status, encoding, max_bytes)
-    async for chunk in answer.aiter_stream():
-        reader.feed(chunk)
+async def _read(answer: httpcore2.Response, url: str, headers: Headers, max_bytes: int) -> bytes:
+    encoding, content_type = headers.get("content-encoding", ""), headers.get("content-type", "")
+    reader = BodyReader(url, answer.status, encoding, max_bytes, content_type)
+    try:
+        async for chunk in answer.aiter_stream():
+            reader.feed(chunk)
+    except httpcore2.RemoteProtocolError as exc:
+        if not _is_cut_off(exc):
+            raise
+        if (body := reader.cut_off(lack := lack_of(headers))) is None:
+            reason = f"the connection ended before the end of the body: {lack} did not come"
+            raise FetchError(url, FailureClass.CONNECT, reason, status=answer.status) from exc
+        return body
     return reader.whole()
+
+
+def _is_cut_off(exc: Exception) -> bool:
+    return any(sign in str(exc) for sign in CUT_OFF)
 
 
 def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
@@ -165,10 +227,10 @@ def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
     for kind, failure_class, sentence in FAULTS:
         if told := next((cause for cause in causes if isinstance(cause, kind)), None):
             return FetchError(url, failure_class, sentence.format(told, timeout_s))
-    if any(sign in str(exc) for sign in CUT_OFF):
+    if _is_cut_off(exc):
         reason = "the connection ended before the end of the answer"
         return FetchError(url, FailureClass.CONNECT, reason)
-    return FetchError(url, FailureClass.DECODE, "the answer is not valid HTTP")
+    return FetchError(url, FailureClass.DECODE, f"the answer is not valid HTTP (httpx2: {one_line(exc)})")
 
 
 def _causes(exc: BaseException) -> list[BaseException]:
