@@ -12,6 +12,9 @@ from agentic.core.types import JSONValue
 
 _LIKE_JSON = re.compile(r"\s*[\[{]")
 
+SHORT_REFRESH_S = 15
+"""Up to this number of seconds a refresh is followed like a redirect; longer pages are for reading."""
+
 HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 
 
@@ -30,6 +33,8 @@ class Page(BaseModel):
         robots: What ``X-Robots-Tag`` says to crawlers; "" for nothing.
         next_url: URL of the next page of a list, from the header ``Link`` with ``rel=next``; absolute.
         encoding: Of the body; the queries of its links are written in it.
+        refresh_url: URL of the page that takes its place after ``refresh_s`` seconds; None without one.
+        refresh_s: See there.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,6 +50,13 @@ class Page(BaseModel):
     robots: str = ""
     next_url: str | None = None
     encoding: str = "utf-8"
+    refresh_url: str | None = None
+    refresh_s: int = 0
+
+    @property
+    def successor_url(self) -> str | None:
+        """URL of the page that takes its place so soon that it counts as a redirect."""
+        return self.refresh_url if self.refresh_s <= SHORT_REFRESH_S else None
 
     @property
     def kind(self) -> Literal["html", "json", "other"]:

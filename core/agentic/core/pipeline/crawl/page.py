@@ -20,7 +20,7 @@ from agentic.core.actors import (
     Page,
     PageOutput,
 )
-from agentic.core.http import canonical_url
+from agentic.core.http import canonical_url, url_key
 from agentic.core.http.sessions.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl.follow import CrawlScope, FoundLinks
 from agentic.core.pipeline.crawl.page_items import FoundItem, found_items, with_items
@@ -51,6 +51,9 @@ LINKS: ValuePath = ("links",)
 STORE: ValuePath = ("store",)
 
 NO_ITEM = FoundItem(None, {})
+
+MAX_REFRESHES = 5
+"""Pages that take the place of each other, for one page of a crawl."""
 
 GIVEN_UP_AFTER = 4
 """After this many crashes a page is not fetched again."""
@@ -139,9 +142,8 @@ class PageProcessor:
             page = await self._fetch(fetcher, config, entry, context)
             found.moves = self._moves(entry, page)
             read = await self._links(page)
-            found.links = self.scope.links(
-                [*filter(None, [read.next_url]), *read.list_item_urls], entry.depth + 1
-            )
+            named = filter(None, [page.refresh_url, read.next_url])
+            found.links = self.scope.links([*named, *read.list_item_urls], entry.depth + 1)
             warnings: list[PageWarning] = []
             crawled = self._crawled(entry, page, read.title, await self._items(page, warnings))
             if warnings:
@@ -185,20 +187,40 @@ class PageProcessor:
     async def _fetch(
         self, fetcher: str, config: Config | None, entry: FrontierEntry, context: ActorContext
     ) -> Page:
-        actor = self.actors[fetcher]
-        url = self.credentials.applied(entry.url) if self.credentials else entry.url
-        given: Mapping[str, object] | BaseModel
-        if config is not None:
-            given = {**known_parts(actor, self.step.fetch.config), **config, "url": url}
-        else:
-            given = self._input(FETCH, "url", url).of(url)
-        page = cast(PageOutput, await call_until_done(actor, context, given)).page
-        if self.hidden.values or self.credentials:
-            page = self._without_secrets(page)
+        page = await self._fetched(fetcher, config, entry.url, context)
+        seen = {entry.url_key, url_key(page.final_url)}
+        for _ in range(MAX_REFRESHES):
+            url = self._successor(page, entry)
+            if url is None or url_key(url) in seen:
+                break
+            seen.add(url_key(url))
+            page = await self._fetched(fetcher, config, url, context)
+            seen.add(url_key(page.final_url))
         if not self.scope.covers(page.final_url, entry.depth) and entry.depth > 0:
             message = f"it leads to {page.final_url}, which the rules of 'follow' exclude"
             raise ActorError(message, failure_class="out_of_scope", status=page.status)
         return page
+
+    async def _fetched(
+        self, fetcher: str, config: Config | None, address: str, context: ActorContext
+    ) -> Page:
+        actor = self.actors[fetcher]
+        url = self.credentials.applied(address) if self.credentials else address
+        given: Mapping[str, object] | BaseModel
+        if config is not None:
+            known = known_parts(actor, {**_no_refresh(actor), **self.step.fetch.config})
+            given = {**known, **config, "url": url}
+        else:
+            given = self._input(FETCH, "url", url).of(url)
+        page = cast(PageOutput, await call_until_done(actor, context, given)).page
+        return self._without_secrets(page) if self.hidden.values or self.credentials else page
+
+    def _successor(self, page: Page, entry: FrontierEntry) -> str | None:
+        """Return the URL of the page that takes the place of ``page``, if it may belong to the crawl."""
+        url = page.successor_url
+        if url is None or self.step.fetch.config.get("follow_refresh") is False:
+            return None
+        return url if entry.depth == 0 or self.scope.covers(url, entry.depth) else None
 
     def _moves(self, entry: FrontierEntry, page: Page) -> tuple[SiteMove, ...]:
         """Return the move of a start page to another host, which belongs to the crawl from now on."""
@@ -214,6 +236,7 @@ class PageProcessor:
             "url": self.scope.kept(page.url),
             "final_url": self.scope.kept(page.final_url),
             "text": self.hidden.text(page.text),
+            "refresh_url": page.refresh_url and self.scope.kept(page.refresh_url),
         }
         return page.model_copy(update=kept)
 
@@ -270,6 +293,8 @@ class PageProcessor:
             config = page_actor.config
             if part == LINKS and "obey_nofollow" in actor.Input.model_fields:
                 config = {"obey_nofollow": self._obeys_nofollow(), **config}
+            if part == FETCH:
+                config = {**_no_refresh(actor), **config}
             found = self.inputs[part] = RepeatedInput(actor, config, name, value)
         return found
 
@@ -296,6 +321,11 @@ class PageProcessor:
             has_row=self.step.store.pages,
         )
         return with_items(crawled, items) if len(items) > 1 else crawled
+
+
+def _no_refresh(actor: type[Actor]) -> Config:
+    """Return a config that makes an actor follow no refresh: the crawl does it, within its borders."""
+    return {"follow_refresh": False} if "follow_refresh" in actor.Input.model_fields else {}
 
 
 def _failed(entry: FrontierEntry, outcome: GivenUp, *, has_row: bool) -> FailedPage:

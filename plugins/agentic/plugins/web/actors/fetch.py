@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
+from pydantic_core import SchemaValidator, core_schema
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, Page, PageOutput
 from agentic.core.browser import BrowserRequest, BrowserStep
@@ -19,22 +20,32 @@ from agentic.core.http import (
     HttpRequest,
     HttpResponse,
     HttpSession,
+    canonical_url,
 )
 from agentic.core.http.resolving import request_url
 from agentic.core.http.sessions.url_credentials import without_user_info
-from agentic.core.http.urls import Param, form_text, with_params
+from agentic.core.http.urls import Param, form_text, origin_of, with_params
 from agentic.core.reading.addresses import absolute
+from agentic.core.reading.refreshes import read_refresh
 from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
 from agentic.plugins.web.actors.browsing import show
 from agentic.plugins.web.login.sessions import used_session
-from agentic.plugins.web.reading.html import Selector, parse
+from agentic.plugins.web.reading.html import Selector, base_of, parse, refresh_of
 from agentic.plugins.web.reading.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
 
 _LINK = re.compile(r"<([^<>]*)>([^<]*)")
 _RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE)
 _ALL_OF_PAGE = set(Page.model_fields)
 _GIVEN = set(PageOutput.model_fields)
+
+MAX_REFRESHES = 5
+"""Pages that take the place of each other, in one fetch."""
+
+# A look at the text of a page takes a hundredth of the time of its selectors.
+_mentions_refresh = SchemaValidator(
+    core_schema.str_schema(pattern=r"(?i)http-equiv\s*=\s*[\"']?\s*refresh")
+).isinstance_python
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -71,6 +82,10 @@ class FetchInput(BaseModel):
     steps: tuple[BrowserStep, ...] = Field(
         default=(),
         description="Browser actions before the page is read: fill, click, press, scroll.",
+    )
+    follow_refresh: bool = Field(
+        default=True,
+        description="Follow a refresh within 15 seconds like a redirect; a crawl does it itself.",
     )
     timeout_s: PositiveFloat | None = Field(default=None, description="Timeout, instead of the policy's.")
     session: Annotated[str | None, FromResults()] = Field(
@@ -148,6 +163,27 @@ class FetchActor(Actor[FetchInput, PageOutput]):
 
 
 async def _by_http(ctx: ActorContext, given: FetchInput) -> Page:
+    """Fetch a page, and the one that takes its place; in a circle, the last one before it is the page."""
+    page = await _once(ctx, given)
+    seen = {canonical_url(page.final_url)}
+    for _ in range(MAX_REFRESHES if given.follow_refresh else 0):
+        url = page.successor_url
+        if url is None or canonical_url(url) in seen:
+            break
+        seen.add(canonical_url(url))
+        is_near = origin_of(url) == origin_of(page.final_url)  # fields may be secret
+        asked = FetchInput(
+            url=url,
+            headers=given.headers if is_near else {},
+            timeout_s=given.timeout_s,
+            session=given.session,
+        )
+        page = await _once(ctx, asked)
+        seen.add(canonical_url(page.final_url))
+    return page
+
+
+async def _once(ctx: ActorContext, given: FetchInput) -> Page:
     if given.session is None:
         response = await ctx.http.fetch(_request(given, None))
     else:
@@ -243,10 +279,11 @@ def _request(given: FetchInput, session: HttpSession | None) -> HttpRequest:
 def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "http") -> Page:
     """Return an answer as a page; bodies that are no text are known by their hash only."""
     content_type = response.content_type
+    final_url = request_url(response.url)
     encoding, text = response.decoded if _is_text(content_type) else ("utf-8", "")
     values: dict[str, object] = {
         "url": without_user_info(url),
-        "final_url": request_url(response.url),
+        "final_url": final_url,
         "status": response.status,
         "content_type": content_type,
         "text": text,
@@ -256,8 +293,28 @@ def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "
         "fetched_by": fetched_by,
         "robots": response.headers.get("x-robots-tag", ""),
         "next_url": _next_url(response),
+        "refresh_url": None,
+        "refresh_s": 0,
     }
-    return unchecked(Page, values, _ALL_OF_PAGE)
+    page = unchecked(Page, values, _ALL_OF_PAGE)
+    if "refresh" in response.headers or (page.is_html and _mentions_refresh(text)):
+        return _with_refresh(page, response.headers.get("refresh", ""))
+    return page
+
+
+def _with_refresh(page: Page, field: str) -> Page:
+    """Return a page with the page that takes its place, by the field ``Refresh`` or by its ``<meta>``."""
+    found, base = read_refresh(field), page.final_url
+    if found is None and page.is_html:
+        try:
+            document = parse(page.text)
+        except ActorError:  # reading it reports that
+            return page
+        found, base = refresh_of(document), base_of(document, page.final_url)
+    url = absolute(base, found.address, page.encoding) if found else None
+    if found is None or url is None or canonical_url(url) == canonical_url(page.final_url):
+        return page
+    return page.model_copy(update={"refresh_url": url, "refresh_s": found.seconds})
 
 
 def _next_url(response: HttpResponse) -> str | None:

@@ -13,6 +13,7 @@ from turbohtml import parse as read_tree
 
 from agentic.core.actors import ActorError, Page
 from agentic.core.reading.addresses import absolute
+from agentic.core.reading.refreshes import Refresh, read_refresh
 from agentic.plugins.web.reading.digits import GAP, JOINT
 
 MAX_DEPTH = 2_000  # browsers stop at 512
@@ -242,6 +243,17 @@ def title_of(document: Document) -> str | None:
     """Return the text of ``<title>``, None if there is none or it is empty."""
     node = document.select_one("title")  # in which there are no elements
     return " ".join(node.text.split()) or None if node is not None else None
+
+
+def refresh_of(document: Document) -> Refresh | None:
+    """Return the refresh that a page asks browsers for; those in ``noscript`` are for others."""
+    for node in document.select('meta[http-equiv="refresh" i][content]'):
+        found = read_refresh(node.attr("content") or "")
+        if found is not None and not any(
+            isinstance(one, Element) and one.tag == "noscript" for one in node.ancestors
+        ):
+            return found
+    return None
 
 
 def base_of(document: Document, url: str) -> str:
