@@ -39,6 +39,7 @@ ALLOWED = {
     "agentic.core.pipeline.expressions.references": "references of a spec: each character decides",
     "agentic.core.reading.addresses": "asked for each link; anchored, each character decides",
     "agentic.core.reading.clocks": "texts of at most 200 characters: what may repeat is possessive",
+    "agentic.core.reading.loose_json": "tried at one place; what repeats is possessive",
     "agentic.core.reading.dates": "texts of at most 200 characters",
     "agentic.core.secret_names": "anchored, of bounded length",
     "agentic.core.settings": "settings and errors: parts of bounded length, each character decides",

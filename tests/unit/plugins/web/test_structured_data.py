@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.unit.plugins.web.conftest import NoNetwork
 
-from agentic.core.actors import ActorError
+from agentic.core.actors import ActorContext, ActorError
+from agentic.core.http import Fetcher, HttpPolicy
+from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
 from agentic.plugins.web.actors.structured_data import StructuredDataActor
 
 MICRODATA = """<div itemscope itemtype="https://schema.org/Product https://schema.org/Thing" itemid="#lamp">
@@ -85,3 +88,37 @@ async def test_a_page_that_is_no_html_is_a_failure(act: Any, page: Any) -> None:
     with pytest.raises(ActorError) as caught:
         await act(StructuredDataActor, page=page("", content_type="image/png"))
     assert caught.value.failure_class == "not_html"
+
+
+async def linked(page: Any, html: str, actor: Any, **config: object) -> tuple[Any, list[tuple[str, str]]]:
+    """Return the item of a page, and the warnings about it."""
+    warned: list[tuple[str, str]] = []
+    context = ActorContext(
+        http=Fetcher(HttpPolicy(), NoNetwork()), tally=lambda *warning: warned.append(warning)
+    )
+    output = await actor().run(context, actor.Input.model_validate({"page": page(html), **config}))
+    return output.item, warned
+
+
+BROKEN = """<script type="application/ld+json">{"@type": "Offer", "price": 19,90}</script>
+<script type=" Application/LD+JSON; charset=utf-8">
+{"@type": "schema:Product", "name": "12" TV", "sku": NaN,}</script>
+<script type="application/ld+json"></script>"""
+
+
+async def test_one_broken_script_leaves_the_others_and_is_a_warning(page: Any) -> None:
+    item, warned = await linked(page, BROKEN, StructuredDataActor)
+    assert item["json_ld"] == [{"@type": "schema:Product", "name": '12" TV', "sku": None}]
+    sentence = "the JSON-LD of http://shop.example/list/ cannot be read: line 1: expected a key before '90}'"
+    assert warned == [("JSON-LD", f"{sentence}; use `selector` or `regex`")]
+
+
+async def test_a_broken_script_is_one_warning_for_all_fields_of_a_page(page: Any) -> None:
+    schema = {
+        "name": {"jsonld": "Product.name"},
+        "sku": {"jsonld": "Product.sku", "default": "none"},
+        "price": {"jsonld": "Offer.price", "type": "number"},
+    }
+    item, warned = await linked(page, BROKEN, ExtractDetailActor, schema=schema)
+    assert (item["name"], item["sku"], item["price"]) == ('12" TV', "none", None)
+    assert [subject for subject, _ in warned] == ["JSON-LD"]

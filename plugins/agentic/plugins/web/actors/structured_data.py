@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agentic.core.actors import Actor, ActorContext, ActorError, ItemOutput, Page
 from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.html import base_of, document_of
-from agentic.plugins.web.reading.jsonld import read_jsonld
+from agentic.plugins.web.reading.jsonld import LinkedData
 from agentic.plugins.web.reading.vocabularies import MICRODATA, RDFA, read_annotations, read_opengraph
 
 
@@ -33,12 +33,12 @@ class StructuredDataActor(Actor[StructuredDataInput, ItemOutput]):
     Output = ItemOutput
     failure_classes = frozenset({"empty", "not_html", "too_large"})
 
-    async def run(self, ctx: ActorContext, given: StructuredDataInput, /) -> ItemOutput:  # noqa: ARG002 - as declared
+    async def run(self, ctx: ActorContext, given: StructuredDataInput, /) -> ItemOutput:
         """Return the item."""
         document = document_of(given.page)
         base = base_of(document, given.page.final_url)
         found: dict[str, JSONValue] = {
-            "json_ld": [*read_jsonld(document)],
+            "json_ld": [*LinkedData(document, given.page.final_url, ctx.warn_about).nodes()],
             "microdata": [*read_annotations(document, MICRODATA, base)],
             "rdfa": [*read_annotations(document, RDFA, base)],
             "opengraph": read_opengraph(document),

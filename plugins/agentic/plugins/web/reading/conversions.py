@@ -76,8 +76,10 @@ def truth_of(value: JSONValue) -> bool:
 
 def _amount(value: float, kind: FieldType) -> JSONValue:
     """Return a number of a program, which needs no reading."""
+    if not math.isfinite(value):
+        return None
     if kind == "price":
-        return {"amount": float(value), "currency": None} if math.isfinite(value) else None
+        return {"amount": float(value), "currency": None}
     return _whole(value) if kind == "integer" else value
 
 
@@ -102,7 +104,7 @@ def _text(value: JSONValue) -> str | None:
 
 
 def _whole(value: float) -> int | None:
-    return int(value) if math.isfinite(value) and value == int(value) else None
+    return int(value) if value == int(value) else None
 
 
 def _moment(text: str, kind: FieldType, spelling: Spelling) -> str | None:

@@ -42,7 +42,7 @@ from agentic.plugins.web.reading.json_data import (
     found_in,
     scripts_of,
 )
-from agentic.plugins.web.reading.jsonld import read_jsonld, values_at
+from agentic.plugins.web.reading.jsonld import LinkedData, values_at
 from agentic.plugins.web.reading.limits import TextMeter, check_nesting
 from agentic.plugins.web.reading.xpath import XPath, find
 
@@ -206,11 +206,13 @@ class Source:
         place: The page, and what addresses on it are relative to.
         document: Its elements.
         meter: Counts what is read of it.
+        linked: Its JSON-LD.
     """
 
     place: Place
     document: Document
     meter: TextMeter
+    linked: LinkedData
 
     @property
     def page(self) -> Page:
@@ -226,7 +228,7 @@ class Source:
 class _Latest:
     """The last page that was read; a crawl reads links and then details of one page."""
 
-    source: Source | None = None
+    document: tuple[Page, Document, str] | None = None
 
 
 def source_of(page: Page, warn: Warn = ignore) -> Source:
@@ -239,14 +241,14 @@ def source_of(page: Page, warn: Warn = ignore) -> Source:
     Raises:
         ActorError: It is no HTML (``not_html``), or nested too deep (``too_large``).
     """
-    latest = _Latest.source
-    # Each actor that reads it may read as much.
-    meter = TextMeter(page.final_url)
-    if latest is not None and latest.page is page:
-        return Source(Place(page, latest.base, warn), latest.document, meter)
-    document = document_of(page)
-    _Latest.source = Source(Place(page, base_of(document, page.final_url)), document, meter)
-    return Source(Place(page, _Latest.source.base, warn), document, meter)
+    latest = _Latest.document
+    if latest is None or latest[0] is not page:
+        document = document_of(page)
+        latest = _Latest.document = (page, document, base_of(document, page.final_url))
+    _, document, base = latest
+    # Each actor that reads it may read as much, and hears of what cannot be read.
+    linked = LinkedData(document, page.final_url, warn)
+    return Source(Place(page, base, warn), document, TextMeter(page.final_url), linked)
 
 
 def read_fields(source: Source, schema: Mapping[str, FieldRule], scope: Element | None = None) -> Item:
@@ -374,7 +376,7 @@ def _found(rule: FieldRule, source: Source, scope: Element | None) -> Iterable[J
     if rule.json_path is not None:
         return _values_of(_in_scripts(rule, source), is_list=rule.list)
     if rule.jsonld is not None:
-        return values_at(read_jsonld(source.document), rule.jsonld)
+        return values_at(source.linked.nodes(), rule.jsonld)
     if rule.meta is not None:
         nodes = source.document.select(f'meta[property="{rule.meta}"], meta[name="{rule.meta}"]')
         return [node.attr("content") for node in nodes]

@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from turbohtml import Document
 
+from agentic.core.reading.loose_json import read_loose_json
 from agentic.core.types import JSONValue
 
 Node = dict[str, JSONValue]
 
-SCRIPTS = 'script[type^="application/ld+json" i]'
+SCRIPTS = 'script[type*="ld+json" i]'
 MAX_DEPTH = 50
 
 
-def read_jsonld(document: Document) -> list[Node]:
-    """Return the objects of a page's JSON-LD, those of a ``@graph`` side by side; no JSON, no object."""
-    return [node for script in document.select(SCRIPTS) for node in _flat(_loads(script.text))]
+class LinkedData:
+    """The JSON-LD of a page, read when it is asked for, and once.
+
+    Args:
+        document: The page.
+        url: Of the page, for messages.
+        warn: Takes the subject of a warning, and the warning about a script that cannot be read.
+    """
+
+    __slots__ = ("_document", "_nodes", "_url", "_warn")
+
+    def __init__(self, document: Document, url: str, warn: Callable[[str, str], object]) -> None:
+        self._document = document
+        self._url = url
+        self._warn = warn
+        self._nodes: list[Node] | None = None
+
+    def nodes(self) -> list[Node]:
+        """Return the objects, those of a ``@graph`` side by side."""
+        if self._nodes is None:
+            scripts = self._document.select(SCRIPTS)
+            self._nodes = [node for script in scripts for node in self._read(script.text)]
+        return self._nodes
+
+    def _read(self, text: str) -> Iterator[Node]:
+        found = read_loose_json(text)
+        if found.fault:
+            can = "can be read in part only" if found.values else "cannot be read"
+            self._warn(
+                "JSON-LD", f"the JSON-LD of {self._url} {can}: {found.fault}; use `selector` or `regex`"
+            )
+        return (node for value in found.values for node in _flat(value))
 
 
 def values_at(nodes: Sequence[Node], path: str) -> list[JSONValue]:
@@ -28,7 +56,7 @@ def values_at(nodes: Sequence[Node], path: str) -> list[JSONValue]:
     and a bare ``{"@id": ...}`` stands for the object of that name.
 
     Args:
-        nodes: As from :func:`read_jsonld`.
+        nodes: As from :class:`LinkedData`.
         path: Parts joined by dots; a type alone leads to the objects.
     """
     kind, *keys = path.split(".")
@@ -42,15 +70,14 @@ def values_at(nodes: Sequence[Node], path: str) -> list[JSONValue]:
 
 def types_of(node: Mapping[str, JSONValue]) -> list[str]:
     """Return the types of an object, without their vocabulary: ``["JobPosting"]``."""
-    return [str(kind).rpartition("/")[2].rpartition("#")[2] for kind in _listed(node.get("@type"))]
+    return [_name_of(str(kind)) for kind in _listed(node.get("@type"))]
 
 
-def _loads(text: str) -> JSONValue:
-    cleaned = text.strip().removeprefix("<!--").removesuffix("-->").strip().removesuffix(";")
-    try:
-        return cast(JSONValue, json.loads(cleaned, strict=False, parse_constant=lambda _: None))
-    except (ValueError, RecursionError):
-        return None
+def _name_of(kind: str) -> str:
+    """Return ``Product`` for ``https://schema.org/Product`` and ``schema:Product``."""
+    for mark in "/#:":
+        kind = kind.rpartition(mark)[2]
+    return kind
 
 
 def _flat(value: JSONValue) -> Iterator[Node]:
