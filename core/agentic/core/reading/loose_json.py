@@ -50,7 +50,7 @@ _HEX = {"u": re.compile(r"[0-9a-fA-F]{4}"), "x": re.compile(r"[0-9a-fA-F]{2}")}
 
 
 class LooseJson(NamedTuple):
-    """The values in a text, and why the rest of it cannot be read; "" if there is no rest."""
+    """The values in a text, and why the rest of it cannot be read; "" without such a rest."""
 
     values: list[JSONValue]
     fault: str
@@ -222,7 +222,7 @@ class _Reader:
                 parts.append(char)
 
     def _escaped(self) -> str:
-        """Return the character that an escape stands for; a backslash that is none stays."""
+        """Return the character that an escape stands for; a lone backslash stays."""
         char = self._peek()
         self._at += 1
         if char in _HEX and (code := _HEX[char].match(self._text, self._at)):
