@@ -19,6 +19,7 @@ from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.politeness.budget import PROCESS_BUDGET, HostBudget
+from agentic.core.http.politeness.robots import MAX_BYTES as ROBOTS_BYTES
 from agentic.core.http.politeness.robots import RobotsGate
 from agentic.core.http.politeness.slots import note_begun
 from agentic.core.http.politeness.turns import HostTurns, ResourceOf
@@ -181,6 +182,8 @@ class Fetcher:
                 timeout_s=max(left_s, 0.001),
                 is_secure=is_secure,
                 cookies=cookies,
+                # A limit for pages does not make the rules of a site unreadable.
+                max_bytes=max(self.policy.max_bytes, 0 if is_asked_for else ROBOTS_BYTES),
             )
             response = await (self._kept.exchange(request, send) if self._kept else send(request))
             if is_asked_for:
@@ -213,15 +216,14 @@ class Fetcher:
         timeout_s: float,
         is_secure: bool,
         cookies: SiteCookies | None,
+        max_bytes: int,
     ) -> HttpResponse:
         """Send one request with the headers and cookies for that URL, and keep the cookies that come."""
         dressed = _dressed(request, cookies, is_secure=is_secure)
         learn_credentials(dressed.headers)
         leave = await self._begin(request.url, robots)
         try:
-            response = await self._transport.send(
-                dressed, timeout_s=timeout_s, max_bytes=self.policy.max_bytes
-            )
+            response = await self._transport.send(dressed, timeout_s=timeout_s, max_bytes=max_bytes)
         finally:
             leave()
         if request.session is not None:

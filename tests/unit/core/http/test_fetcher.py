@@ -302,6 +302,19 @@ def walled(request: HttpRequest) -> HttpResponse:
     )
 
 
+async def test_the_limit_for_pages_is_not_the_limit_for_robots_txt() -> None:
+    limits: dict[str, int] = {}
+
+    class Transport:
+        async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
+            limits[request.url.rpartition("/")[2]] = max_bytes
+            return reply(request)
+
+    await Fetcher(HttpPolicy(max_bytes=1_000), Transport()).fetch("http://h/page")
+    assert limits["page"] == 1_000
+    assert limits["robots.txt"] >= 512_000
+
+
 async def test_robots_txt_is_asked_before_the_first_page_and_its_delay_kept() -> None:
     world = Script(walled)
     fetcher = world.fetcher(obey_robots=True)
