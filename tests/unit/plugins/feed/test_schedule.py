@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -226,3 +227,12 @@ def test_a_feed_that_moved_to_where_another_one_is_watched_is_left_out_with_a_wa
 def test_a_feed_is_named_by_its_title_and_shows_no_query() -> None:
     named = state("https://y.test/videos.xml?channel_id=secret", title="Chan").name
     assert named.endswith(" 'Chan' at https://y.test/videos.xml")
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_a_cut_answer_is_asked_for_whole_the_next_time(is_cut: bool) -> None:
+    found = replace(feed(count=1), is_cut=is_cut, notes=("a note",))
+    response = answer(etag='"1"', last_modified="Mon, 02 Nov 2026 09:00:00 GMT")
+    poll = schedule.read(state(etag='"0"'), response, found, NOW, floor_s=FLOOR_S, max_entries=5)
+    assert [bool(poll.feed.etag), bool(poll.feed.last_modified)] == [not is_cut] * 2
+    assert poll.warnings == (f"{poll.feed.name}: a note",)
