@@ -188,6 +188,22 @@ class PageProcessor:
         self, fetcher: str, config: Config | None, entry: FrontierEntry, context: ActorContext
     ) -> Page:
         page = await self._fetched(fetcher, config, entry.url, context)
+        if page.refresh_url is not None:
+            page = await self._last(page, fetcher, config, entry, context)
+        if not self.scope.covers(page.final_url, entry.depth) and entry.depth > 0:
+            message = f"it leads to {page.final_url}, which the rules of 'follow' exclude"
+            raise ActorError(message, failure_class="out_of_scope", status=page.status)
+        return page
+
+    async def _last(
+        self,
+        page: Page,
+        fetcher: str,
+        config: Config | None,
+        entry: FrontierEntry,
+        context: ActorContext,
+    ) -> Page:
+        """Return the page at the end of short refreshes; in a circle, its last new page."""
         seen = {entry.url_key, url_key(page.final_url)}
         for _ in range(MAX_REFRESHES):
             url = self._successor(page, entry)
@@ -196,9 +212,6 @@ class PageProcessor:
             seen.add(url_key(url))
             page = await self._fetched(fetcher, config, url, context)
             seen.add(url_key(page.final_url))
-        if not self.scope.covers(page.final_url, entry.depth) and entry.depth > 0:
-            message = f"it leads to {page.final_url}, which the rules of 'follow' exclude"
-            raise ActorError(message, failure_class="out_of_scope", status=page.status)
         return page
 
     async def _fetched(

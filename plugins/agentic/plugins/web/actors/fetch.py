@@ -165,6 +165,8 @@ class FetchActor(Actor[FetchInput, PageOutput]):
 async def _by_http(ctx: ActorContext, given: FetchInput) -> Page:
     """Fetch a page, and the one that takes its place; in a circle, the last one before it is the page."""
     page = await _once(ctx, given)
+    if page.refresh_url is None:  # nearly all pages
+        return page
     seen = {canonical_url(page.final_url)}
     for _ in range(MAX_REFRESHES if given.follow_refresh else 0):
         url = page.successor_url
