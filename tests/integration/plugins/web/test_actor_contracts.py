@@ -190,7 +190,7 @@ class TestExtractList(ActorContract):
 
     @pytest.fixture
     def failures(self) -> Failures:
-        prices: Config = {"price": {"selector": "b", "type": "number"}}
+        prices: Config = {"price": {"selector": "b", "type": "number", "required": True}}
         return {
             **unread(item_selector="li"),
             "selector_missing": Failing(given={"page": page(), "item_selector": "td", "required": True}),
@@ -212,7 +212,7 @@ class TestJson(ActorContract):
     @pytest.fixture
     def failures(self) -> Failures:
         answer = page('{"a": [{"b": "x"}]}', content_type="application/json")
-        numbers: Config = {"b": {"json": "b", "type": "number"}}
+        numbers: Config = {"b": {"json": "b", "type": "number", "required": True}}
         return {
             **unread(script="__STATE__"),
             "decode": Failing(given={"page": page()}),

@@ -64,7 +64,7 @@ DETAIL: dict[str, JSONValue] = {
     "config": {
         "schema": {
             "title": {"selector": "h1", "required": True},
-            "price": {"selector": "b", "type": "number"},
+            "price": {"selector": "b", "type": "number", "required": True},
         }
     },
 }
