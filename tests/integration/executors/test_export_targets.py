@@ -14,6 +14,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 from sqlalchemy import create_engine, inspect, text
 
+from agentic.core.remote_files import RemoteFileError
 from agentic.executors.exports.columns import columns_of
 from agentic.executors.exports.errors import ExportError
 from agentic.executors.exports.sql_tables import BATCH_ROWS, SqlTarget, is_database
@@ -86,7 +87,9 @@ def test_parquet_in_a_bucket_is_read_by_others(bucket: str) -> None:
 
 
 def test_a_bucket_that_is_not_there_is_told_before_a_run(bucket: str) -> None:
-    with pytest.raises(ExportError, match=r"s3://no-such-bucket/rows\.csv cannot be written .*credentials"):
+    with pytest.raises(
+        RemoteFileError, match=r"s3://no-such-bucket/rows\.csv cannot be written .*credentials"
+    ):
         ExportTarget.parse("s3://no-such-bucket/rows.csv").check()
 
 
@@ -102,7 +105,7 @@ def test_a_url_that_cannot_be_used_says_what_to_do(
     url: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "gcsfs", None)
-    with pytest.raises(ExportError, match=said):
+    with pytest.raises((ExportError, RemoteFileError), match=said):
         ExportTarget.parse(url).check()
 
 

@@ -31,6 +31,7 @@ FAILURE_CLASSES = frozenset(word.value for word in FailureClass) | {
     "reference",
     "schema_invalid",
     "selector_missing",
+    "wrong_type",
 }
 """The fixed failure classes. A refused HTTP status is ``http_<code>``; actors may declare more."""
 

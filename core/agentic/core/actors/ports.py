@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pydantic import SecretStr
 
     from agentic.core.http import HttpSession
@@ -67,8 +70,61 @@ class StoredFile:
     sha256: str
 
 
+class IncomingFile(Protocol):
+    """A file that arrives piece by piece. Nobody sees it before it is kept; without that it vanishes."""
+
+    @property
+    def path(self) -> Path:
+        """Where its content is for now."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes so far."""
+        ...
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the content so far, hex."""
+        ...
+
+    def restart(self) -> None:
+        """Forget the content so far."""
+        ...
+
+    def write(self, data: bytes, /) -> object:
+        """Take the next piece."""
+        ...
+
+    async def keep(self, name: str, media_type: str) -> StoredFile:
+        """Store it under a name that stands for its content: a file that is there already stays.
+
+        Args:
+            name: ``"1f/1f0c9a7e.png"``, below the folder.
+            media_type: ``"image/png"``.
+        """
+        ...
+
+
 class FileStore(Protocol):
-    """Where screenshots, PDFs and the like are stored: they are too large for a run's state."""
+    """Where screenshots, downloads and the like are stored: they are too large for a run's state."""
+
+    def receive(self, folder: str) -> AbstractAsyncContextManager[IncomingFile]:
+        """Give a file that arrives piece by piece.
+
+        Args:
+            folder: Where to keep it: a name below the project's files, or a URL of an object store.
+        """
+        ...
+
+    async def has(self, folder: str, path: str) -> bool:
+        """Whether a kept file is still there.
+
+        Args:
+            folder: As for :meth:`receive`.
+            path: Of the stored file.
+        """
+        ...
 
     async def write(self, name: str, content: bytes, media_type: str) -> StoredFile:
         """Write a file whole, or not at all; the same name again replaces it.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from agentic.core.actors.errors import ActorError, UnknownSecretError
-from agentic.core.actors.ports import StoredFile
+from agentic.core.actors.ports import IncomingFile, StoredFile
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
@@ -60,6 +61,17 @@ class NoFiles:
 
     async def write(self, name: str, content: bytes, media_type: str) -> StoredFile:  # noqa: ARG002 - the port's
         """Refuse."""
-        raise ActorError(
-            f"no folder is configured to write {name!r}; give PipelineServices `files`", failure_class="error"
-        )
+        raise _no_folder(name)
+
+    def receive(self, folder: str) -> AbstractAsyncContextManager[IncomingFile]:
+        """Refuse."""
+        raise _no_folder(folder)
+
+    async def has(self, folder: str, path: str) -> bool:  # noqa: ARG002 - the port's
+        """Say no."""
+        return False
+
+
+def _no_folder(name: str) -> ActorError:
+    message = f"no folder is configured to write {name!r}; give PipelineServices `files`"
+    return ActorError(message, failure_class="error")

@@ -183,9 +183,12 @@ class Fetcher:
                 is_secure=is_secure,
                 cookies=cookies,
                 # A limit for pages does not make the rules of a site unreadable.
-                max_bytes=max(self.policy.max_bytes, 0 if is_asked_for else ROBOTS_BYTES),
+                max_bytes=max(
+                    request.max_bytes or self.policy.max_bytes, 0 if is_asked_for else ROBOTS_BYTES
+                ),
             )
-            response = await (self._kept.exchange(request, send) if self._kept else send(request))
+            kept = self._kept if request.sink is None else None
+            response = await (kept.exchange(request, send) if kept else send(request))
             if is_asked_for:
                 note_begun()
             following = next_request(request, response)

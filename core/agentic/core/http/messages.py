@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
-from typing import TypeVar, cast, overload
+from typing import Protocol, TypeVar, cast, overload
 from urllib.parse import urlsplit
 
 from agentic.core.http.charsets import MARKS, UTF_8, Decoded, decode, header_charset
@@ -58,6 +58,18 @@ class Headers(Mapping[str, str]):
         return f"Headers({sorted(self._fields)})"
 
 
+class BodySink(Protocol):
+    """Takes the body of an answer with a status from 200 to 299 piece by piece."""
+
+    def begin(self, content_type: str) -> object:
+        """Expect the body of an answer with that ``Content-Type``; an earlier one does not count."""
+        ...
+
+    def write(self, data: bytes, /) -> object:
+        """Take the next piece, unpacked. Exceptions end the request; an ``OSError`` is the network's."""
+        ...
+
+
 @record
 class HttpRequest:
     """One request.
@@ -73,6 +85,8 @@ class HttpRequest:
             body and secrets are not sent there.
         obey_robots: Whether robots.txt counts, if the policy obeys it at all. Requests other than crawling,
             such as a message to the user's own endpoint, need no permission.
+        max_bytes: Largest body; overrides the policy's.
+        sink: Takes the body of a successful answer, which has none itself then; the cache is not used.
     """
 
     url: str
@@ -83,6 +97,8 @@ class HttpRequest:
     session: HttpSession | None = None
     obey_robots: bool = True
     stays_at_origin: bool = False
+    max_bytes: int | None = None
+    sink: BodySink | None = field(default=None, repr=False)
 
 
 @record

@@ -112,6 +112,23 @@ BROKEN = {
 }
 
 
+class _Sink:
+    """Keeps the pieces of a body, or fails at the first one."""
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.pieces: list[bytes] = []
+        self.content_type = ""
+        self._fault = fault
+
+    def begin(self, content_type: str) -> None:
+        self.content_type = content_type
+
+    def write(self, data: bytes) -> None:
+        if self._fault is not None:
+            raise self._fault
+        self.pieces.append(data)
+
+
 @pytest.mark.asyncio
 class TransportContract:
     """Inherit from this and provide a fixture ``open_transport``, which opens one for a policy::
@@ -163,6 +180,36 @@ class TransportContract:
             response = await transport.send(request, timeout_s=10, max_bytes=10)
         assert peer.requests[0].startswith(method.encode())
         assert response.body == (b"" if method == "HEAD" else b"hello")
+
+    async def test_a_sink_takes_the_body_of_a_success_piece_by_piece(self, transport: Transport) -> None:
+        sink = _Sink()
+        answer = page(gzip.compress(b"hello" * 50_000), "Content-Encoding: gzip\r\nContent-Type: image/png")
+        async with listening(answer) as peer:
+            request = HttpRequest(url=peer.url, sink=sink)
+            response = await transport.send(request, timeout_s=10, max_bytes=1_000_000)
+        assert (response.status, response.body) == (200, b"")
+        assert (b"".join(sink.pieces), sink.content_type) == (b"hello" * 50_000, "image/png")
+        assert len(sink.pieces) > 1
+
+    async def test_a_sink_gets_nothing_of_other_answers(self, transport: Transport) -> None:
+        sink = _Sink()
+        answer = b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone"
+        async with listening(answer) as peer:
+            request = HttpRequest(url=peer.url, sink=sink)
+            response = await transport.send(request, timeout_s=10, max_bytes=100)
+        assert (response.status, response.body, sink.pieces) == (404, b"gone", [])
+
+    async def test_the_fault_of_a_sink_and_a_body_beyond_the_limit_end_the_transfer(
+        self, transport: Transport
+    ) -> None:
+        async with listening(page(b"x" * 500_000)) as peer:
+            full = HttpRequest(url=peer.url, sink=_Sink(fault=RuntimeError("full")))
+            with pytest.raises(RuntimeError, match="full"):
+                await transport.send(full, timeout_s=10, max_bytes=1_000_000)
+        async with listening(page(b"x" * 500_000)) as peer:
+            with pytest.raises(FetchError) as caught:
+                await transport.send(HttpRequest(url=peer.url, sink=_Sink()), timeout_s=10, max_bytes=100_000)
+        assert caught.value.failure_class == "too_large"
 
     async def test_a_redirect_is_handed_back_and_not_followed(self, transport: Transport) -> None:
         async with listening(b"HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n") as peer:

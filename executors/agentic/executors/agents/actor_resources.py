@@ -81,6 +81,7 @@ class ActorResources:
         from agentic.mappers.vault.sessions import SqlSessions
 
         self._settings = settings
+        self._project_id = project_id
         self._http = ProjectHttp(database, project_id, policy, settings)
         self._browser = SharedBrowser(settings)
         self._cookies: OrderedDict[str, SiteCookies] = OrderedDict()
@@ -103,7 +104,7 @@ class ActorResources:
         return replace(
             self._context,
             http=self._http.fetcher.with_cookies(self._cookies_of(execution_id)),
-            files=FolderFiles(self._settings.home / FILES, execution_id),
+            files=FolderFiles(self._settings.home / FILES, execution_id, self._project_id),
         )
 
     def _cookies_of(self, execution_id: str) -> SiteCookies:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO, TypeVar
 from urllib.parse import urlsplit
 
+from agentic.core.remote_files import check_url, is_url, replaced_url, shown
 from agentic.executors.exports.errors import ExportError, load_for_export
 from agentic.executors.exports.formats import ExportFormat
-from agentic.executors.exports.remote_files import check_url, is_url, replaced_url, shown
 
 T = TypeVar("T")
 

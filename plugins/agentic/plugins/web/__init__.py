@@ -38,6 +38,7 @@ def agentic_actors() -> Iterable[ActorAt]:
             aliases=["ExtractDetail"],
         ),
         actor_at(f"{place}.actors.json_items:JsonActor", name="json"),
+        actor_at(f"{place}.actors.download:DownloadActor", name="download"),
         actor_at(f"{place}.actors.sitemap:SitemapActor", name="sitemap"),
         actor_at(f"{place}.actors.feed:FeedActor", name="feed"),
         actor_at(f"{place}.actors.article:ArticleActor", name="article"),

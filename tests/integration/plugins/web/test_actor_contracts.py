@@ -29,6 +29,7 @@ from agentic.plugins.web.actors.article import ArticleActor
 from agentic.plugins.web.actors.authenticate import AuthenticateActor
 from agentic.plugins.web.actors.capture import PdfActor, ScreenshotActor
 from agentic.plugins.web.actors.diff import DiffActor
+from agentic.plugins.web.actors.download import DownloadActor
 from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
 from agentic.plugins.web.actors.extract_list import ExtractListActor
 from agentic.plugins.web.actors.feed import FeedActor
@@ -153,6 +154,26 @@ class TestDiff(ActorContract):
             **unread(selector="li"),
             "empty": Failing(given={"key": "nothing"}),
             "selector_missing": Failing(given={"page": page(), "selector": "table"}),
+        }
+
+
+class TestDownload(ActorContract):
+    actor = DownloadActor
+
+    @pytest.fixture
+    def given(self, site: FakeServer) -> Config:
+        return {"url": f"{site.shop_url}product/1", "folder": "memory://contract"}
+
+    @pytest.fixture
+    def ctx(self, loopback: ActorContext, tmp_path: Path) -> ActorContext:
+        return replace(loopback, files=FolderFiles(tmp_path, "run"))
+
+    @pytest.fixture
+    def failures(self, site: FakeServer) -> Failures:
+        url = f"{site.shop_url}product/1"
+        return {
+            "error": Failing(given={"url": url, "folder": "../up"}),
+            "wrong_type": Failing(given={"url": url, "types": ["image/*"]}),
         }
 
 

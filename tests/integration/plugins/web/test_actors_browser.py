@@ -12,6 +12,7 @@ import pytest_asyncio
 from tests.integration.executors.browser.finding import require_browser
 
 from agentic.core.actors import ActorContext, ActorError, StoredFile, stored_file
+from agentic.core.actors.stores import NoFiles
 from agentic.core.browser import BrowserFetcher
 from agentic.core.hooks import get_registry
 from agentic.core.http import FetchError, HttpPolicy, open_fetcher
@@ -27,7 +28,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 Act = Callable[..., Awaitable[Any]]
 
 
-class KeptFiles:
+class KeptFiles(NoFiles):
     """Files in memory."""
 
     def __init__(self) -> None:

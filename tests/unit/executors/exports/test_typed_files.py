@@ -13,10 +13,10 @@ import openpyxl
 import pyarrow.parquet
 import pytest
 
+from agentic.core.remote_files import shown
 from agentic.executors.exports import typed_files
 from agentic.executors.exports.columns import columns_of
 from agentic.executors.exports.errors import ExportError
-from agentic.executors.exports.remote_files import shown
 from agentic.executors.exports.targets import ExportTarget
 from agentic.executors.exports.typed_files import EXCEL_CHARACTERS, write_parquet, write_xlsx
 

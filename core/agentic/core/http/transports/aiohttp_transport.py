@@ -104,7 +104,7 @@ class AiohttpTransport:
                     proxy=URL(self._proxy) if self._proxy else None,
                 )
                 try:
-                    body = await _read(answer, request.url, max_bytes)
+                    body = await _read(answer, request, max_bytes)
                 finally:
                     # A complete answer has already returned its connection.
                     if not answer.closed or request.body is not None:
@@ -170,11 +170,12 @@ class _GuardedResolver(AbstractResolver):
         await self._resolver.close()
 
 
-async def _read(answer: aiohttp.ClientResponse, url: str, max_bytes: int) -> bytes:
+async def _read(answer: aiohttp.ClientResponse, request: HttpRequest, max_bytes: int) -> bytes:
     """Read the body in pieces, and stop at the limit."""
-    headers = answer.headers
+    headers, url = answer.headers, request.url
     encoding = ", ".join(headers.getall("Content-Encoding", ()))
-    reader = BodyReader(url, answer.status, encoding, max_bytes, headers.get("Content-Type", ""))
+    content_type = headers.get("Content-Type", "")
+    reader = BodyReader(url, answer.status, encoding, max_bytes, content_type, request.sink)
     content = answer.content
     try:
         while not content.at_eof():  # iteration would ask once more at its end

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Final, Literal, cast
 
 from agentic.core.http.errors import FailureClass, FetchError
+from agentic.core.http.messages import BodySink
 from agentic.core.http.transports.unpacking import GZIP_MAGIC, TooManyMembersError, Unpacker
 from agentic.core.logging import get_logger
 from agentic.core.settings import safe_url
@@ -116,9 +117,21 @@ class BodyReader:
         encoding: The ``Content-Encoding``; names of no encoding are ignored.
         max_bytes: Largest body, unpacked; the declared length may be wrong.
         content_type: The ``Content-Type``: a text that begins as gzip does is unpacked in any case.
+        sink: Takes the unpacked body; :meth:`whole` is empty then.
     """
 
-    def __init__(self, url: str, status: int, encoding: str, max_bytes: int, content_type: str = "") -> None:
+    def __init__(
+        self,
+        url: str,
+        status: int,
+        encoding: str,
+        max_bytes: int,
+        content_type: str = "",
+        sink: BodySink | None = None,
+    ) -> None:
+        self._sink = sink if 200 <= status < 300 else None
+        if self._sink is not None:
+            self._sink.begin(content_type)
         self._url = url
         self._status = status
         self._room = max_bytes
@@ -221,7 +234,9 @@ class BodyReader:
         self._room -= len(piece)
         if self._room < 0:
             raise self._too_large()
-        if piece:
+        if piece and self._sink is not None:
+            self._sink.write(piece)
+        elif piece:
             self._pieces.append(piece)
 
     def _too_large(self) -> FetchError:

@@ -14,7 +14,7 @@ from yarl import URL
 
 from agentic.core.http.errors import FailureClass, FetchError, PrivateAddressError
 from agentic.core.http.guard.addresses import AddressGuard
-from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
+from agentic.core.http.messages import BodySink, Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.transports.bodies import BodyReader
 from agentic.core.http.transports.mending import lack_of
@@ -75,7 +75,7 @@ class CurlTransport:
     async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
         """See :meth:`Transport.send`."""
         started = time.monotonic()
-        answer = _Answer(request.url, max_bytes)
+        answer = _Answer(request.url, max_bytes, request.sink)
         try:
             async with asyncio.timeout(timeout_s):
                 url = checked_url(request.url, self._guard, is_proxied=self._is_led_by_name)
@@ -145,8 +145,9 @@ class CurlTransport:
 class _Answer:
     """Gathers one answer in curl's callbacks, which must not raise."""
 
-    def __init__(self, url: str, max_bytes: int) -> None:
-        self.fault: FetchError | None = None
+    def __init__(self, url: str, max_bytes: int, sink: BodySink | None) -> None:
+        self.fault: Exception | None = None
+        self._sink = sink
         self._url = url
         self._max_bytes = max_bytes
         self._status = 0
@@ -170,7 +171,7 @@ class _Answer:
     def take_body(self, data: bytes) -> int:
         try:
             self._reader().feed(data)
-        except FetchError as exc:
+        except Exception as exc:  # a sink has faults of its own, such as a full disk
             self.fault = exc
             return STOP
         return len(data)
@@ -196,7 +197,9 @@ class _Answer:
         if self._body is None:
             headers = Headers(self._fields)
             encoding, content_type = headers.get("content-encoding", ""), headers.get("content-type", "")
-            self._body = BodyReader(self._url, self._status, encoding, self._max_bytes, content_type)
+            self._body = BodyReader(
+                self._url, self._status, encoding, self._max_bytes, content_type, self._sink
+            )
         return self._body
 
 

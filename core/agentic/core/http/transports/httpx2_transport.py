@@ -78,7 +78,7 @@ class Httpx2Transport:
                     url=without_credentials(request.url),
                     status=answer.status,
                     headers=headers,
-                    body=await _read(answer, request.url, headers, max_bytes),
+                    body=await _read(answer, request, headers, max_bytes),
                     elapsed_s=time.monotonic() - started,
                     set_cookies=tuple(value for name, value in fields if name.lower() == "set-cookie"),
                 )
@@ -201,9 +201,10 @@ def _fields(headers: dict[str, str], url: URL, body: bytes | None) -> list[tuple
     return [(name.encode("ascii"), value.encode("utf-8")) for name, value in found]
 
 
-async def _read(answer: httpcore2.Response, url: str, headers: Headers, max_bytes: int) -> bytes:
+async def _read(answer: httpcore2.Response, request: HttpRequest, headers: Headers, max_bytes: int) -> bytes:
+    url = request.url
     encoding, content_type = headers.get("content-encoding", ""), headers.get("content-type", "")
-    reader = BodyReader(url, answer.status, encoding, max_bytes, content_type)
+    reader = BodyReader(url, answer.status, encoding, max_bytes, content_type, request.sink)
     try:
         async for chunk in answer.aiter_stream():
             reader.feed(chunk)
