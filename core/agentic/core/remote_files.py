@@ -53,7 +53,7 @@ def exists(url: str) -> bool:
     """Whether there is a file at ``url``.
 
     Raises:
-        RemoteFileError: Nobody can tell, because the system does not answer.
+        RemoteFileError: The system does not answer.
     """
     system, path = _opened(url)
     try:

@@ -71,7 +71,7 @@ class StoredFile:
 
 
 class IncomingFile(Protocol):
-    """A file that arrives piece by piece. Nobody sees it before it is kept; without that it vanishes."""
+    """A file that arrives piece by piece. It is invisible until it is kept, and otherwise deleted."""
 
     @property
     def path(self) -> Path:

@@ -22,7 +22,7 @@ INCOMING = ".incoming"
 """Folder of files that are being received."""
 
 LEFT_AFTER_S = 24 * 3600.0
-"""Age of a file there that nobody writes any more."""
+"""Age of a file there after which no process can be writing it."""
 
 
 class FileNameError(ActorError, ValueError):
@@ -58,7 +58,7 @@ class FolderFiles:
         """See :meth:`agentic.core.actors.FileStore.receive`.
 
         Raises:
-            FileNameError: The folder is no name below the files, or a URL that is no object store.
+            FileNameError: The folder is neither a name below the files nor a URL of an object store.
         """
         keep = self._keeping(folder)
         incoming = self._folder / INCOMING
@@ -125,7 +125,7 @@ class FolderFiles:
 
 
 Keep = Callable[[Path, str], str]
-"""Puts a received file under a name, if there is none yet; returns the path or URL."""
+"""Moves a received file to its name, unless that exists; returns the path or URL."""
 
 
 class ReceivedFile:

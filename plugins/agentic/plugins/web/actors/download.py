@@ -124,7 +124,7 @@ async def _download(ctx: ActorContext, given: DownloadInput, url: str) -> Item:
 
 
 async def _known(ctx: ActorContext, given: DownloadInput, key: str) -> Mapping[str, JSONValue] | None:
-    """Return what is known of a file that was downloaded to the same folder, and is still there."""
+    """Return the facts of an earlier download to the same folder, if its file still exists."""
     known = await ctx.memory.get(key)
     if not isinstance(known, dict) or known.get("folder") != given.folder:
         return None
