@@ -23,6 +23,7 @@ def agentic_commands(app: typer.Typer) -> None:
     from agentic.executors.commands.executions.command import executions
     from agentic.executors.commands.executions.dead_letters import dead_letters
     from agentic.executors.commands.executions.report import add_reports
+    from agentic.executors.commands.notifications import notifications
     from agentic.executors.commands.pipelines import pipelines
     from agentic.executors.commands.platforms import platforms
     from agentic.executors.commands.projects.command import projects
@@ -61,6 +62,7 @@ def agentic_commands(app: typer.Typer) -> None:
     app.add_typer(runs, name="runs")
     app.add_typer(requests, name="requests")
     app.add_typer(schedules, name="schedules")
+    app.add_typer(notifications, name="notifications")
     app.add_typer(nats, name="nats")
     app.add_typer(secrets, name="secrets")
 

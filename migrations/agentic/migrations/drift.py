@@ -11,7 +11,13 @@ from sqlalchemy import Connection, MetaData, Table, inspect
 
 from agentic.core.hooks import PluginRegistry
 from agentic.mappers import Base, Database
-from agentic.mappers.tables import audit, http_cache, ledger, vault  # noqa: F401 - they are compared
+from agentic.mappers.tables import (  # noqa: F401 - they are compared
+    audit,
+    http_cache,
+    ledger,
+    notifications,
+    vault,
+)
 
 
 def differences(database: Database, registry: PluginRegistry) -> list[str]:

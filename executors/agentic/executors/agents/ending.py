@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agentic.core.actors import failure_class_of
 from agentic.core.graph.errors import named_class
 from agentic.core.logging import get_logger
+from agentic.executors.notifications.noticing import notice_end
 from agentic.mappers import ExecutionStatus, finish_execution
 from agentic.mappers.catalog.execution_counts import COUNT_NAMES
 
@@ -56,7 +57,7 @@ class ExecutionEnd:
 def record_execution_end(
     session: Session, project_id: str, execution_id: str, ending: ExecutionEnd
 ) -> OnceKept:
-    """Record how an execution ended; return a function that logs it, to call after the commit.
+    """Record how an execution ended, with its notifications; return a function that logs it after the commit.
 
     Args:
         session: In the transaction that ends the run.
@@ -74,6 +75,11 @@ def record_execution_end(
         child_run_id=ending.child_run_id,
         event_count=ending.event_count,
     )
+    if ended is not None:
+        told = _why(ended, ending)
+        notice_end(
+            session, project_id, ended, told.get("error") or ending.error, told.get("failure_class") or ""
+        )
     return partial(_log_end, ended, ending)
 
 

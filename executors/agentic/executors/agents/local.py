@@ -12,12 +12,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from agentic.core.bus import open_bus
+from agentic.core.errors import AgenticError, line_of
 from agentic.core.garbage import tune_gc
+from agentic.core.logging import get_logger
 from agentic.core.settings import Settings
 from agentic.core.threads import in_thread
 from agentic.executors.agents.runner import EventListener, ExecutionOutcome, find_both, run_execution
 from agentic.mappers import Database, ExecutionModel
+from agentic.mappers.notifications.outbox import projects_with_due
+
+log = get_logger(__name__)
 
 STANDS_S = 5.0
 """A loop that ignores Ctrl-C for this time is blocked."""
@@ -32,7 +39,8 @@ def run_locally(
 ) -> ExecutionOutcome:
     """Run an execution on its own event loop and wait for its end; main thread only.
 
-    Events go to the NATS server of ``settings``, if there is one. Ctrl-C and SIGTERM end the execution as
+    Events go to the NATS server of ``settings``, if there is one. Due notifications are sent at the end; a
+    failure is logged, and changes nothing else. Ctrl-C and SIGTERM end the execution as
     cancelled. From now on this process collects garbage less often.
 
     Raises:
@@ -49,7 +57,7 @@ def run_locally(
         _, agent = await in_thread(find_both, database, execution.id, execution.agent_id)
         async with open_bus(settings, agent.project.name) as bus:
             known = None if settings.nats is None else bus
-            return await run_execution(
+            outcome = await run_execution(
                 execution.id,
                 execution.agent_id,
                 database=database,
@@ -58,10 +66,29 @@ def run_locally(
                 on_event=on_event,
                 log_level=logging.INFO,
             )
+        await _notify(database, settings, agent.project_id)
+        return outcome
 
     tune_gc()
     with _terminable(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
         return runner.run(run())
+
+
+async def _notify(database: Database, settings: Settings, project_id: str) -> None:
+    """Send the due notifications of a project: perhaps no worker will."""
+    try:
+        if not await in_thread(_has_due, database, project_id):
+            return
+        from agentic.executors.notifications.sending import NotificationSender
+
+        await NotificationSender(database, settings).send_due(project_id)
+    except (AgenticError, SQLAlchemyError) as exc:  # the run has ended well
+        log.warning("notifications.waiting", reason=line_of(exc))
+
+
+def _has_due(database: Database, project_id: str) -> bool:
+    with database.reading() as session:
+        return project_id in projects_with_due(session)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.mappers.content import clean
+from agentic.mappers.notifications.row_watch import RowWatch, WatchingRule, watching_rules
 from agentic.mappers.tables.core import AgentModel, AgentResultModel, SourceColumns
 from agentic.mappers.upserts.snapshots import Counters
 from agentic.mappers.upserts.target import Row
@@ -50,6 +51,7 @@ class ResultMapper(ABC):
         self.agent = agent
         self.counts = SaveCounts()
         self.warnings: list[str] = []
+        self._watching: list[WatchingRule] | None = None
 
     @abstractmethod
     def save_results(self, results: Mapping[str, object]) -> bool:
@@ -108,6 +110,7 @@ class ResultMapper(ABC):
             "agent_id": self.agent.id,
             "execution_id": self.execution_id,
         }
+        watch = self._row_watch(model)
         counts = upsert(
             self.db_session,
             model,
@@ -116,9 +119,18 @@ class ResultMapper(ABC):
             volatile=volatile,
             counters=Counters(self.agent.agent_platform, counters) if counters else None,
             warn=self.warn,
+            watch=watch,
         )
+        if watch is not None:
+            watch.write(self.db_session, self.agent.project_id, self.execution_id, self.warn)
         self.counts += counts
         return counts
+
+    def _row_watch(self, model: type[SourceColumns]) -> RowWatch | None:
+        """Return what notes rows for notifications; None if no rule waits for them."""
+        if self._watching is None:
+            self._watching = watching_rules(self.db_session, self.agent.project_id, self.agent.id)
+        return RowWatch(self._watching, str(inspect(model).local_table)) if self._watching else None
 
     def accepted(self, model: type[EntryT], entries: Iterable[object], noun: str) -> Iterator[EntryT]:
         """Yield each entry as ``model``; reject others with a warning.

@@ -17,6 +17,7 @@ from agentic.mappers.database.engine import reason_of
 from agentic.mappers.database.postgresql import refuses_values
 from agentic.mappers.database.savepoints import hot_savepoint
 from agentic.mappers.errors import UnstableKeyError
+from agentic.mappers.notifications.row_watch import RowWatch
 from agentic.mappers.tables.columns import utc_now
 from agentic.mappers.tables.core import SourceColumns
 from agentic.mappers.upserts.snapshots import Counters, add_snapshots
@@ -43,6 +44,7 @@ def upsert(  # noqa: PLR0913  # place, rows, and the roles of columns
     volatile: Sequence[str] = (),
     counters: Counters | None = None,
     warn: Callable[[str], object] | None = None,
+    watch: RowWatch | None = None,
 ) -> SaveCounts:
     """Insert ``rows``, or update rows whose key exists already.
 
@@ -61,6 +63,7 @@ def upsert(  # noqa: PLR0913  # place, rows, and the roles of columns
         volatile: Columns whose change alone is not an update: a rank, a time of fetching.
         counters: Columns with numbers to record: a snapshot is stored when one of them changes.
         warn: Gets a sentence for each rejected row and each removed value; by default they are logged.
+        watch: Sees each new and each changed row.
 
     Returns:
         Rows inserted, updated, unchanged (by content hash) and rejected.
@@ -72,7 +75,7 @@ def upsert(  # noqa: PLR0913  # place, rows, and the roles of columns
     target = _target(cast("Hashable", model), tuple(key), tuple(volatile), session.get_bind().dialect.name)
     if counters is not None:
         target.refuse_unknown(counters.columns.values())
-    job = _Upsert(session, target, counters, warn or _log_warning)
+    job = _Upsert(session, target, counters, warn or _log_warning, watch)
     entries, counts = job.entries(rows)
     return counts + job.store(entries) if entries else counts
 
@@ -91,9 +94,15 @@ class _Upsert:
     """
 
     def __init__(
-        self, session: Session, target: UpsertTable, counters: Counters | None, warn: Callable[[str], object]
+        self,
+        session: Session,
+        target: UpsertTable,
+        counters: Counters | None,
+        warn: Callable[[str], object],
+        watch: RowWatch | None,
     ) -> None:
         self._session = session
+        self._watch = watch
         self._target = target
         self._counters = counters
         self._warn = warn
@@ -120,6 +129,8 @@ class _Upsert:
         restarts = 0
         while True:
             self._refused.clear()
+            if self._watch is not None:
+                self._watch.forget()
             try:
                 with hot_savepoint(self._session) as cursor:
                     counts = self._store(entries, self._halving if is_doubtful else _Whole(cursor))
@@ -185,11 +196,14 @@ class _Upsert:
             moved = (after for before, after in stages if counters.moved(before, after))
             key = [column.key for column in target.key]
             add_snapshots(cursor, (counters.snapshot(target.table, key, record) for record in moved))
-        updated = sum(
-            before["content_hash"] != after["content_hash"]
-            for (_, before), after in zip(known, changed, strict=True)
-        )
-        return SaveCounts(inserted=len(new), updated=updated, unchanged=len(known) - updated)
+        pairs = zip((row for _, row in known), changed, strict=True)
+        updated = [pair for pair in pairs if pair[0]["content_hash"] != pair[1]["content_hash"]]
+        if (watch := self._watch) is not None:
+            for record in new:
+                watch.see(None, record)
+            for before, after in updated:
+                watch.see(before, after)
+        return SaveCounts(inserted=len(new), updated=len(updated), unchanged=len(known) - len(updated))
 
     def _reject(self, what: str, reason: str) -> int:
         self._warn(f"{what} was rejected: {reason}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from agentic.plugins.web.actors.webhook import WebhookInput, request_of, sign
+from agentic.core.http.webhooks import sign
+from agentic.plugins.web.actors.webhook import WebhookInput, request_of
 
 
 def test_a_signature_is_that_of_standard_webhooks() -> None:

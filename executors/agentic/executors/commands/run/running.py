@@ -13,6 +13,7 @@ import typer
 from agentic.core.cli import console, err_console, print_json
 from agentic.core.masking import mask_known
 from agentic.core.settings import Settings
+from agentic.core.terminal import harmless
 from agentic.executors.commands.run.outcome import PARTIAL_EXIT_CODE, print_outcome
 from agentic.executors.errors import ExecutionNotRunnableError
 
@@ -94,12 +95,26 @@ def run_here(
         shown_progress(agent.agent_name, quiet=output.is_quiet) as hear,
     ):
         outcome = run_locally(execution, database=database, settings=settings, on_event=hear)
+    if not output.is_quiet:
+        _tell_unsent(database, execution)
     exported = None if output.export is None else _export(output.export, outcome, agent, database)
     print_outcome(
         outcome, agent=agent, database=database, as_json=as_json, where=output.people, exported=exported
     )
     if output.exits and outcome.status == "partial":
         raise typer.Exit(PARTIAL_EXIT_CODE)
+
+
+def _tell_unsent(database: Database, execution: ExecutionModel) -> None:
+    """Print on standard error the notifications that could not be sent: a terminal shows no logs."""
+    from agentic.mappers.notifications.outbox import list_notifications
+
+    with database.reading() as session:
+        found = list_notifications(session, execution.project_id, execution_id=execution.id)
+    unsent = {rule: row.reason for row, rule in found if row.state != "sent" and row.reason}
+    for rule, reason in unsent.items():
+        line = f"notification {rule} was not sent: {reason}; see `agentic notifications deliveries {rule}`"
+        err_console.print(harmless(line), style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def check_unfinished(execution: ExecutionModel) -> None:

@@ -27,7 +27,8 @@ def reconcile(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recover orphaned runs: take over from lost workers, repeat wake-ups, publish events.
+    """Recover orphaned runs: take over from lost workers, repeat wake-ups, publish
+    events, send notifications.
 
     With --every, also request wake-ups on NATS. Every worker does all of this by
     itself every five seconds; several processes may do it at once.
@@ -41,7 +42,8 @@ def reconcile(
         console.print(
             f"{found['expired']} activations recovered from lost workers ({found['dead']} failed for good, "
             f"{found['reviews']} wait for a person), {found['dispatched']} dispatched again, "
-            f"{found['tended']} runs advanced, {found['published']} events published"
+            f"{found['tended']} runs advanced, {found['published']} events published, "
+            f"{found['notified']} notifications sent"
         )
 
 
@@ -53,17 +55,18 @@ async def _reconcile(settings: Settings, database: Database, every_s: float | No
     from agentic.executors.durable.publish.publishing import Courier
     from agentic.executors.durable.reconcile.sweeping import Sweeper
     from agentic.executors.durable.worker.process import RunProcess
+    from agentic.executors.notifications.sending import NotificationSender
     from agentic.executors.workers.config import QUEUES
     from agentic.executors.workers.pulse import folder
     from agentic.executors.workers.stalling import StallWatch
 
     runs = RunProcess(settings, database, make_app(settings), QUEUES)
-    sweeper = Sweeper(database, runs)
+    sweeper, sender = Sweeper(database, runs), NotificationSender(database, settings)
     try:
         async with open_buses(settings) as buses, aclosing(runs):
             courier = None if settings.nats is None else Courier(database, runs, buses.of)
             if every_s is not None:
-                work = [sweeper.keep_sweeping(every_s)]
+                work = [sweeper.keep_sweeping(every_s), sender.keep_sending(every_s)]
                 if settings.stall_s and (where := folder()) is not None:
                     watch = StallWatch(
                         where, os.getppid(), settings.stall_s, settings.lease_s, sweeper.take_from
@@ -77,7 +80,8 @@ async def _reconcile(settings: Settings, database: Database, every_s: float | No
                     ]
                 await _keep_on(work)
             found = asdict(await sweeper.sweep())
-            return {**found, "published": 0 if courier is None else await courier.publish_all()}
+            published = 0 if courier is None else await courier.publish_all()
+            return {**found, "published": published, "notified": await sender.send_due()}
     finally:
         runs.close()
 

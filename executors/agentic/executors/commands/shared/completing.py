@@ -132,6 +132,15 @@ def schedule_names(session: Session, owner: ProjectModel) -> Completion:
 
 @_silent
 @_of_project
+def notification_names(session: Session, owner: ProjectModel) -> Completion:
+    """Find the notifications."""
+    from agentic.mappers.notifications.rules import list_rules
+
+    return [(rule.name, f"{rule.channel}: {rule.events}") for rule in list_rules(session, owner.id)]
+
+
+@_silent
+@_of_project
 def execution_ids(session: Session, owner: ProjectModel) -> Completion:
     """Find the newest executions, each with its agent and status."""
     from agentic.mappers import list_agents, list_executions

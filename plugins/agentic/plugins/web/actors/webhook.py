@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
-import hmac
 import json
 import time
 import uuid
@@ -16,9 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, SecretStr
 
 from agentic.core.actors import Actor, ActorContext
 from agentic.core.http import HttpRequest
+from agentic.core.http.webhooks import webhook_headers
 from agentic.core.types import JSONValue
-
-SECRET_PREFIX = "whsec_"  # noqa: S105 - what secrets of that kind begin with
 
 
 class WebhookInput(BaseModel):
@@ -85,35 +80,13 @@ def request_of(given: WebhookInput, delivery: str, now_s: int) -> HttpRequest:
     """Return the request for a delivery of that name at that Unix time."""
     body = json.dumps(given.payload, ensure_ascii=False, separators=(",", ":")).encode()
     own = {name.lower(): value for name, value in given.headers.items()}
-    signed: Mapping[str, str] = {
-        "content-type": "application/json",
-        "idempotency-key": delivery,
-        "webhook-id": delivery,
-        "webhook-timestamp": str(now_s),
-    }
-    if given.secret is not None:
-        signature = sign(given.secret.get_secret_value(), f"{delivery}.{now_s}.".encode() + body)
-        signed = {**signed, "webhook-signature": f"v1,{signature}"}
+    secret = None if given.secret is None else given.secret.get_secret_value()
     return HttpRequest(
         url=given.url,
         method=given.method,
-        headers={**own, **signed},
+        headers={**own, **webhook_headers(delivery, now_s, body, secret)},
         body=body,
         timeout_s=given.timeout_s,
         obey_robots=False,
         stays_at_origin=True,
     )
-
-
-def sign(secret: str, content: bytes) -> str:
-    """Return the base64 of the HMAC-SHA256; a secret that begins with ``whsec_`` is base64 itself."""
-    return base64.b64encode(hmac.digest(_key(secret), content, hashlib.sha256)).decode()
-
-
-def _key(secret: str) -> bytes:
-    if secret.startswith(SECRET_PREFIX):
-        try:
-            return base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
-        except binascii.Error:
-            pass
-    return secret.encode()

@@ -1,0 +1,1 @@
+"""Notifications about executions: decided when an execution ends, sent from the outbox."""

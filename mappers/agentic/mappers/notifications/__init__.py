@@ -1,0 +1,1 @@
+"""Notifications: their rules, the outbox, and notes about new and changed rows."""
