@@ -50,6 +50,11 @@ FOUND = (
     "dead-letters list --after {letter}",
     "dead-letters retry {letter}",
     "dead-letters retry --execution {execution}",
+    "notifications add new --email a@b.c --agent {agent}",
+    "notifications add new --email a@b.c --agent {agent_id}",
+    "notifications deliveries {notification}",
+    "notifications remove {notification}",
+    "notifications test {notification}",
     "pipelines show {pipeline}",
     "pipelines show {pipeline}@1 --yaml",
     "pipelines validate {pipeline}",
@@ -94,6 +99,8 @@ TWINS = (
     "executions list",
     "executions remove --all --yes",
     "dead-letters retry --all",
+    "notifications add twin --email a@b.c --replace",
+    "notifications remove twin",
     "pipelines add twin.yaml",
     "run twin",
     "run twin@",
@@ -120,6 +127,8 @@ LISTS = (
     "executions list --json",
     "dead-letters list --json",
     "metrics --once --project {project}",
+    "notifications deliveries --json",
+    "notifications list --json",
     "pipelines list --json",
     "requests list --json",
     "requests list --run twin --json",
@@ -174,6 +183,8 @@ FREE = {
     "answer", "by", "config", "cron", "every", "failure_class", "file", "goals", "inputs", "older_than",
     "out", "platform", "project", "reason", "since", "status", "table", "timezone", "unset", "who",
     "workflow", "host",
+    "apprise", "digest", "discord", "email", "on", "row_filter", "signing_secret", "slack", "smtp", "teams",
+    "webhook",
 }  # fmt: skip
 """Parameters of tried commands that name no thing of a project."""
 

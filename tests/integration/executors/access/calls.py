@@ -51,8 +51,21 @@ from agentic.mappers.catalog.schedules import remove_schedule
 from agentic.mappers.crawl.failures import failed_pages, failure_tallies
 from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.mappers.ledger.sql import EVENTS
+from agentic.mappers.notifications.outbox import (
+    end_message,
+    list_notifications,
+    lock_rule,
+    return_message,
+)
+from agentic.mappers.notifications.row_watch import take_notes, watching_rules
+from agentic.mappers.notifications.rules import find_rule, remove_rule, rules_of_agent
 from agentic.mappers.runs.reading import LedgerReader
 from agentic.mappers.runs.requests import open_requests
+from agentic.mappers.tables.notifications import (
+    NotificationModel,
+    NotificationRuleModel,
+    NotificationState,
+)
 from agentic.mappers.vault.environment import given_secret
 from agentic.mappers.vault.sessions import SqlSessions
 from agentic.mappers.vault.vault import SqlSecrets, missing_secrets, remove_secret
@@ -186,6 +199,23 @@ CALLS: dict[str, Call] = {
     "flow_builder": lambda at, of: (
         flow_builder(at.world.database, at.id, "tests")(f"web:{of.agent_id}:0").close
     ),
+    "find_rule": lambda at, of: at.owned(lambda s, p: find_rule(s, p, of.notification).id),
+    "remove_rule": lambda at, of: at.owned(lambda s, p: remove_rule(s, p, of.notification)),
+    "rules_of_agent": lambda at, of: at.read(lambda s: len(rules_of_agent(s, at.id, of.agent_id))),
+    "watching_rules": lambda at, of: at.read(lambda s: len(watching_rules(s, at.id, of.agent_id))),
+    "take_notes": lambda at, of: at.read(lambda s: len(take_notes(s, at.id, of.failed))),
+    "lock_rule": lambda at, of: at.read(lambda s: lock_rule(s, at.id, rule_id_of(at, of)) is None),
+    "list_notifications": lambda at, of: at.read(
+        lambda s: len(list_notifications(s, at.id, rule_id=rule_id_of(at, of)))
+    ),
+    "end_message": lambda at, of: at.read(
+        lambda s: end_message(s, at.id, message_of(s, rule_id_of(at, of)), NotificationState.SENT)
+    ),
+    "return_message": lambda at, of: at.read(
+        lambda s: return_message(
+            s, at.id, message_of(s, rule_id_of(at, of)), "stolen", after_s=0, max_tries=9
+        )
+    ),
     "AgentRepository.route": lambda at, of: at.records(of.agent_id).route(),
     "AgentRepository.prepare": lambda at, of: at.records(of.agent_id).prepare(of.waiting),
     "SqlSecrets.secret": lambda at, of: asyncio.run(
@@ -306,6 +336,20 @@ def decisions_of(at: Place, names: Names) -> list[str]:
     """Return the ids of the decisions about an agent, whosever it is."""
     with at.world.database.reading() as session:
         return list(session.scalars(select(AUDIT.c.id).where(AUDIT.c.subject == names.agent)))
+
+
+def rule_id_of(at: Place, names: Names) -> str:
+    """Return the id of a rule of notifications, whosever it is."""
+    rule = NotificationRuleModel
+    with at.world.database.reading() as session:
+        return session.scalar(select(rule.id).where(rule.name == names.notification)) or "none"
+
+
+def message_of(session: Session, rule_id: str) -> str:
+    """Return the message that is sent for a rule, whosever it is."""
+    row = NotificationModel
+    is_sent = row.message_id.is_not(None)
+    return session.scalar(select(row.message_id).where(row.rule_id == rule_id, is_sent)) or "none"
 
 
 def environment_of(at: Place) -> dict[str, str]:

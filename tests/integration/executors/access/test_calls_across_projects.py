@@ -41,6 +41,7 @@ TRIED: dict[str, Call] = {
 FIND_NOTHING = {
     "add_agent": "it adds: see TWINS",
     "add_decision_about": "it adds",
+    "add_notifications": "it adds",
     "audit": "it adds",
     "counts_of_executions": "it is about a project",
     "describe_project": "it is about a project",
@@ -48,6 +49,8 @@ FIND_NOTHING = {
     "mark_decisions": "it is what the ledger's method calls, which is tried",
     "names_of_schedules": "it is about a project",
     "note_stream": "it is about a project",
+    "notice_end": "it is what record_execution_end() calls, which is tried",
+    "put_rule": "it adds, and replaces what is called so: see TWINS",
     "remove_project": "it is about a project",
     "set_secret": "it adds, and replaces what is called so: see TWINS",
 }

@@ -40,8 +40,11 @@ from agentic.mappers.audit import audit
 from agentic.mappers.catalog.dead_letters import CRAWL, dead_letter_id
 from agentic.mappers.catalog.pipelines import store_pipeline
 from agentic.mappers.ledger.ledger import SqlLedger
+from agentic.mappers.notifications.outbox import NewNotification, add_notifications, claim, pending_of
+from agentic.mappers.notifications.rules import put_rule
 from agentic.mappers.runs.requests import open_requests
 from agentic.mappers.tables.core import CrawlModel, DeadLetterModel, FrontierModel, FrontierState
+from agentic.mappers.tables.notifications import Channel, NotificationEvent, RowNoteModel
 from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.sessions import SqlSessions
 from agentic.mappers.vault.vault import set_secret
@@ -68,6 +71,7 @@ class Names:
     held: str
     waiting: str
     letter: str
+    notification: str
     pipeline: str
     run: str
     request: str
@@ -141,6 +145,8 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
         for name in (f"{word}-times", "twin"):
             add_schedule(session, agents[0], name, every_s=3600)
         done, failed, waiting = (create_execution(session, agents[0]) for _ in range(3))
+        for name in (f"{word}-rule", "twin"):
+            _notify(session, owner, name, agents[0], failed)
     sessions = SqlSessions(database, project_id, KEYS)
     asyncio.run(sessions.keep(HttpSession(name=f"{word}_line/login", storage=f"{word}-kept")))
     asyncio.run(run_execution(done.id, agents[0].id, database=database, bus=MemoryBus()))
@@ -163,6 +169,7 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
         held=f"{word}-held",
         waiting=waiting.id,
         letter=letter,
+        notification=f"{word}-rule",
         pipeline=f"{word}-line",
         run=run_id,
         request=asked.id,
@@ -177,6 +184,27 @@ def _fail(database: Database, project_id: str, agent: AgentModel, execution: Exe
         finish_execution(
             session, project_id, execution.id, ExecutionStatus.FAILED, error=f"no {agent.agent_name}"
         )
+
+
+def _notify(
+    session: Session, owner: ProjectModel, name: str, agent: AgentModel, execution: ExecutionModel
+) -> None:
+    """Have a rule, an event of it that waits, and a note about rows."""
+    rule = put_rule(session, owner, name, {
+        "agent_id": agent.id, "events": "failed new", "row_filter": None, "table_name": None,
+        "channel": Channel.EMAIL, "target": "ops@example.org", "credential": "${secrets.NO_SERVER}",
+        "digest_s": 0, "max_per_hour": 20, "may_be_private": False,
+    })  # fmt: skip
+    facts: dict[str, JSONValue] = {"agent": agent.agent_name}
+    event = NewNotification(rule_id=rule.id, event=NotificationEvent.PARTIAL, facts=facts)
+    add_notifications(session, owner.id, execution.id, 1, [event])
+    claim(session, pending_of(session, rule), MINUTE, lease_s=0)
+    session.add(
+        RowNoteModel(
+            project_id=owner.id, rule_id=rule.id, execution_id=execution.id, table_name="web_items",
+            new_count=1, changed_count=0, samples=[],
+        )
+    )  # fmt: skip
 
 
 def _run(database: Database, project_id: str, word: str, run_id: RunId) -> None:

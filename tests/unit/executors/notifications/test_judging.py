@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import aiohttp
 import pytest
+from aiohttp.client_reqrep import ConnectionKey
 
 from agentic.core.http import FetchError, HttpResponse
 from agentic.core.http.errors import FailureClass, PrivateAddressError
@@ -48,7 +49,7 @@ def fault(cause: Exception | None, word: str = FailureClass.CONNECT, status: int
 
 
 def connector_error() -> Exception:
-    key = aiohttp.client_reqrep.ConnectionKey("h", 443, True, True, None, None, None)
+    key = ConnectionKey("h", 443, True, True, None, None, None)
     return aiohttp.ClientConnectorError(key, ConnectionRefusedError(111, "refused"))
 
 
