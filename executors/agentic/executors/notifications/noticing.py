@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
+from agentic.core.errors import line_of
 from agentic.core.hooks import get_registry
+from agentic.core.logging import get_logger
 from agentic.core.masking import mask_known, masked_data
 from agentic.executors.exports.rows import choose_table, export_tables
 from agentic.executors.notifications.deciding import (
@@ -20,6 +22,7 @@ from agentic.executors.notifications.deciding import (
     row_total,
 )
 from agentic.mappers import AgentModel, ExecutionModel, FrontierModel, FrontierState
+from agentic.mappers.database.away import went_away
 from agentic.mappers.notifications.outbox import NewNotification, add_notifications
 from agentic.mappers.notifications.row_watch import MAX_SAMPLES, take_notes
 from agentic.mappers.notifications.rules import rules_of_agent
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from agentic.mappers import EndedExecution
     from agentic.mappers.tables.notifications import NotificationRuleModel, RowNoteModel
 
+log = get_logger(__name__)
+
 MAX_TEXT = 500
 
 
@@ -40,6 +45,8 @@ def notice_end(
     session: Session, project_id: str, ended: EndedExecution, error: str | None, failure_class: str
 ) -> None:
     """Add the events that rules want of the end of an execution to the outbox.
+
+    A fault of a rule, or of the tables of a platform, is logged, and the execution ends without the events.
 
     Args:
         session: In the transaction that ends the run.
@@ -51,6 +58,23 @@ def notice_end(
     rules = rules_of_agent(session, project_id, ended.agent_id)
     if not rules:
         return
+    try:
+        with session.begin_nested():
+            _notice(session, project_id, ended, rules, error, failure_class)
+    except Exception as exc:
+        if went_away(exc):
+            raise
+        log.warning("notifications.dropped", execution_id=ended.execution_id, reason=line_of(exc))
+
+
+def _notice(
+    session: Session,
+    project_id: str,
+    ended: EndedExecution,
+    rules: Sequence[NotificationRuleModel],
+    error: str | None,
+    failure_class: str,
+) -> None:
     notes = take_notes(session, project_id, ended.execution_id)
     facts = _facts(session, project_id, ended, error, failure_class)
     wanted = {event for rule in rules for event in rule.events.split()}

@@ -14,6 +14,7 @@ from tests.commands import invoke
 from tests.receivers import HttpReceiver, MailReceiver
 
 from agentic.core.cli.main import build_app
+from agentic.executors.notifications import noticing
 from agentic.executors.testing.sites import Site
 from agentic.mappers.vault.keys import SecretKeys
 
@@ -124,6 +125,21 @@ def test_each_end_of_a_retried_execution_is_an_event(site: Site, receiver: HttpR
     ran("run", "shop.yaml", "--resume")
     assert events(receiver) == [["failed"], ["failed"], ["succeeded", "new"]]
     assert len(told("executions", "list")) == 1
+
+
+def test_an_execution_ends_although_its_notifications_cannot_be_made(
+    site: Site, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> str:
+        raise LookupError("a table of the platform is missing")
+
+    monkeypatch.setattr(noticing, "_results_table", broken)
+    offer(site, (1, 10))
+    ran("notifications", "add", "ops", "--on", "new", "--webhook", receiver.url, "--private")
+    result = invoke(build_app(), ("run", "shop.yaml"))
+    assert (result.exit_code, receiver.received) == (0, [])
+    assert "a table of the platform is missing" in result.stderr
+    assert [row["status"] for row in told("executions", "list")] == ["succeeded"]
 
 
 def test_a_target_that_is_away_leaves_the_run_as_it_is(site: Site, receiver: HttpReceiver) -> None:

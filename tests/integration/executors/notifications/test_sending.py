@@ -22,6 +22,7 @@ from agentic.executors.notifications.channels import send_message
 from agentic.executors.notifications.deciding import MAX_TRIES, RETRY_S
 from agentic.executors.notifications.sending import NotificationSender
 from agentic.executors.notifications.targets import RuleTarget, read_target
+from agentic.mappers import Database
 from agentic.mappers.tables.notifications import Channel, NotificationModel
 
 pytestmark = [pytest.mark.integration]
@@ -255,6 +256,23 @@ async def test_many_senders_send_each_event_once(
     told = [event["execution_id"] for got in receiver.received for event in got.data["events"]]
     assert sorted(told) == sorted(ids)
     assert set(world.states()) == {"sent"}
+
+
+async def test_a_sender_that_keeps_sending_survives_an_absent_database(
+    world: World, receiver: HttpReceiver, hook: RuleTarget, eventually: Eventually
+) -> None:
+    gone = NotificationSender(Database("sqlite:////nowhere/at/all.db"), world.settings)
+    with capture_logs() as logs:
+        keeping = [asyncio.create_task(each.keep_sending(0.01)) for each in (gone, world.sender)]
+        rule = world.rule(hook)
+        for count in (1, 2):
+            world.add(rule)
+            await eventually(lambda: len(receiver.received) == count)  # noqa: B023 - awaited at once
+        assert not any(task.done() for task in keeping)
+        for task in keeping:
+            task.cancel()
+        await asyncio.gather(*keeping, return_exceptions=True)
+    assert [line["event"] for line in logs].count("notifications.waiting") == 1
 
 
 async def test_a_slow_target_does_not_stop_the_others(
