@@ -12,6 +12,7 @@ from agentic.core.masking import told
 from agentic.core.pipeline.expressions.secret_masking import secret_names
 from agentic.core.types import JSONValue
 from agentic.executors.commands.agents.files import told_agent
+from agentic.executors.projects.notifications import told_rule
 from agentic.executors.schedules.times import shown_interval
 from agentic.mappers import (
     CatchUp,
@@ -24,6 +25,7 @@ from agentic.mappers import (
     list_schedules,
 )
 from agentic.mappers.catalog.pipelines import list_pipelines
+from agentic.mappers.notifications.rules import list_rules
 from agentic.mappers.vault.vault import list_secrets
 
 
@@ -62,8 +64,10 @@ def told_project(session: Session, project: ProjectModel) -> dict[str, JSONValue
     agents = [told_agent(agent) for agent in list_agents(session, project.id)]
     newest = {kept.name: kept.spec for kept in reversed(list_pipelines(session, project.id))}
     pipelines = [told(dict(spec)) for _, spec in sorted(newest.items())]
+    names = {agent.id: agent.agent_name for agent in list_agents(session, project.id)}
+    rules = [told_rule(rule, names) for rule in list_rules(session, project.id)]
     stored = {secret.name for secret in list_secrets(session, project.id)}
-    named = {name for part in (*agents, *pipelines) for name in secret_names(part)}
+    named = {name for part in (*agents, *pipelines, *rules) for name in secret_names(part)}
     facts: Mapping[str, JSONValue] = {
         "name": project.name,
         "description": project.description,
@@ -75,6 +79,7 @@ def told_project(session: Session, project: ProjectModel) -> dict[str, JSONValue
         **_rows("agents", agents),
         **_rows("pipelines", pipelines),
         **_rows("schedules", [_told_schedule(one) for one in list_schedules(session, project.id)]),
+        **_rows("notifications", rules),
     }
 
 

@@ -27,13 +27,14 @@ from agentic.core.types import JSONValue
 from agentic.executors.agents.redaction import MASK
 from agentic.executors.projects.errors import ProjectFileError
 from agentic.mappers import CatchUp, Overlap
+from agentic.mappers.tables.notifications import Channel, NotificationEvent
 
 HEAD = """\
 # A project, written by `agentic projects export`; `agentic projects import FILE` reads it.
 # Secret values are not included: store those named here with `agentic secrets set NAME`.
 """
 MASKED = f"""\
-# {MASK} stands for a secret in a config or a pipeline; an import keeps the existing value.
+# {MASK} stands for a secret in a config, a pipeline or a target; an import keeps the existing value.
 """
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
@@ -81,6 +82,23 @@ class SchedulePart(_Part):
         return self
 
 
+class NotificationPart(_Part):
+    """A notification rule; a masked target keeps its stored value."""
+
+    name: Name
+    events: tuple[NotificationEvent, ...] = Field(min_length=1)
+    channel: Channel
+    target: str
+    agent: Name | None = None
+    filter: str | None = None
+    table: Name | None = None
+    smtp: str | None = None
+    signing_secret: str | None = None
+    digest: str | None = None
+    per_hour: PositiveInt = 20
+    private: bool = False
+
+
 class ProjectFile(_Part):
     """The whole file."""
 
@@ -89,6 +107,7 @@ class ProjectFile(_Part):
     agents: tuple[AgentPart, ...] = ()
     pipelines: tuple[dict[str, JSONValue], ...] = ()
     schedules: tuple[SchedulePart, ...] = ()
+    notifications: tuple[NotificationPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +161,7 @@ def _misnamed(content: ProjectFile) -> Iterator[Fault]:
         "agents": [agent.name for agent in content.agents],
         "pipelines": [str(spec.get("name", "")) for spec in content.pipelines],
         "schedules": [schedule.name for schedule in content.schedules],
+        "notifications": [rule.name for rule in content.notifications],
     }
     for index, name in enumerate(rows["pipelines"]):
         if not name:

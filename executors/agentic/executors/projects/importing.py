@@ -15,7 +15,15 @@ from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.types import JSONValue
 from agentic.executors.agents.catalog import AgentFacts, find_named, put_agent
 from agentic.executors.errors import AgentConfigError
-from agentic.executors.projects.files import AgentPart, ProjectFile, ProjectPart, ReadFile, SchedulePart
+from agentic.executors.projects.files import (
+    AgentPart,
+    NotificationPart,
+    ProjectFile,
+    ProjectPart,
+    ReadFile,
+    SchedulePart,
+)
+from agentic.executors.projects.notifications import facts_of, stored_facts
 from agentic.executors.projects.parts import (
     FaultyPartError,
     config_fault,
@@ -25,6 +33,7 @@ from agentic.executors.projects.parts import (
     unmasked,
 )
 from agentic.mappers import (
+    AgentModel,
     ProjectModel,
     ScheduleModel,
     UnknownProjectError,
@@ -40,6 +49,7 @@ from agentic.mappers.catalog.pipelines import find_stored, store_pipeline
 from agentic.mappers.catalog.projects import describe_project, limit_project
 from agentic.mappers.catalog.schedules import change_schedule
 from agentic.mappers.errors import UnknownPipelineError
+from agentic.mappers.notifications.rules import list_rules, put_rule
 
 ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
 
@@ -103,13 +113,15 @@ class _Import:
     _specs: dict[str, PipelineSpec] = field(default_factory=dict)
 
     def put_all(self, content: ProjectFile) -> None:
-        """Store pipelines, agents and schedules; continue after a fault, so that all are reported."""
+        """Store all parts; continue after a fault, so that all are reported."""
         for index, spec in enumerate(content.pipelines):
             self._try(("pipelines", index), partial(self._put_pipeline, spec))
         for index, agent in enumerate(content.agents):
             self._try(("agents", index), partial(self._put_agent, agent))
         for index, schedule in enumerate(content.schedules):
             self._try(("schedules", index), partial(self._put_schedule, schedule))
+        for index, rule in enumerate(content.notifications):
+            self._try(("notifications", index), partial(self._put_notification, rule))
 
     def _try(self, place: ValuePath, put: Callable[[], None]) -> None:
         try:
@@ -172,10 +184,7 @@ class _Import:
 
     def _put_schedule(self, wanted: SchedulePart) -> None:
         timing = timing_of(wanted)
-        agent = find_named(self.session, self.owner, wanted.agent)
-        if agent is None:
-            message = f"agent {wanted.agent!r} does not exist, neither in this file nor in the project"
-            raise FaultyPartError(Fault(message=message, place=("agent",)))
+        agent = self._agent(wanted.agent)
         found = self._known_schedule(wanted.name)
         before = None if found is None else times_of(found)
         if found is None:
@@ -184,6 +193,23 @@ class _Import:
             change_schedule(self.session, found, agent, **timing)
         (pause_schedule if wanted.paused else resume_schedule)(self.session, found)
         self._note_change("schedule", wanted.name, before, times_of(found))
+
+    def _put_notification(self, wanted: NotificationPart) -> None:
+        agent_id = None if wanted.agent is None else self._agent(wanted.agent).id
+        rules = {rule.name: rule for rule in list_rules(self.session, self.owner.id)}
+        known = rules.get(wanted.name)
+        facts = facts_of(wanted, agent_id, known)
+        before = None if known is None else stored_facts(known)
+        if before != facts:
+            put_rule(self.session, self.owner, wanted.name, facts, replace=True)
+        self._note_change("notification", wanted.name, before, facts)
+
+    def _agent(self, name: str) -> AgentModel:
+        agent = find_named(self.session, self.owner, name)
+        if agent is None:
+            message = f"agent {name!r} does not exist, neither in this file nor in the project"
+            raise FaultyPartError(Fault(message=message, place=("agent",)))
+        return agent
 
     def _known_schedule(self, name: str) -> ScheduleModel | None:
         try:

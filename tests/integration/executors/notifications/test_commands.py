@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from structlog.testing import capture_logs
 from tests.commands import invoke
 from tests.receivers import HttpReceiver, MailReceiver
 
 from agentic.core.cli.main import build_app
+from agentic.executors.agents.redaction import MASK
 from agentic.executors.notifications import noticing
 from agentic.executors.testing.sites import Site
 from agentic.mappers.vault.keys import SecretKeys
@@ -200,6 +202,34 @@ def test_rules_are_listed_replaced_and_removed(receiver: HttpReceiver) -> None:
     ran("notifications", "remove", "ops")
     assert told("notifications", "list") == []
     assert "has no notification 'ops' (known: none)" in ran("notifications", "remove", "ops")
+
+
+def test_rules_move_with_the_file_of_their_project_but_no_url_does(receiver: HttpReceiver) -> None:
+    ran("agents", "add", "news", "--platform", "hackernews")
+    ran("notifications", "add", "mail", "--email", "a@b.c", "--on", "new", "--filter", "score > `9`",
+        "--agent", "news", "--digest", "1h")  # fmt: skip
+    ran("notifications", "add", "hook", "--slack", f"{receiver.url}/s3rvices", "--private")
+    ran("notifications", "add", "named", "--webhook", "${secrets.HOOK}", "--signing-secret", "KEY")
+    before = told("notifications", "list")
+    text = ran("projects", "export", "default")
+    Path("project.yaml").write_text(text, encoding="utf-8")
+    assert "s3rvices" not in text
+    assert yaml.safe_load(text)["secrets"] == ["HOOK", "KEY", "SMTP_URL"]
+    assert "0 changes, 5 parts unchanged" in ran("projects", "import", "project.yaml")
+    assert told("notifications", "list") == before
+    Path("project.yaml").write_text(text.replace("digest: 1h", "digest: 2h"), encoding="utf-8")
+    assert "notification mail: changed (digest_s)" in ran("projects", "import", "project.yaml")
+    refused = ran("projects", "import", "project.yaml", "--as", "other")
+    assert "notifications[0].target" in refused
+    assert "stands for a URL that this project does not have" in refused
+    Path("project.yaml").write_text(text.replace(f"'{MASK}'", "https://x.example/y"), "utf-8")
+    assert "notification hook: added" in ran("projects", "import", "project.yaml", "--as", "other")
+    rows = told("notifications", "list", "--project", "other")
+    assert [(row["name"], row["agent"]) for row in rows] == [
+        ("hook", "all"),
+        ("mail", "news"),
+        ("named", "all"),
+    ]
 
 
 @pytest.mark.parametrize(
