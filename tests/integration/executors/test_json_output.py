@@ -37,6 +37,7 @@ agents remove new --yes
 executions list
 executions show {succeeded}
 executions failures {succeeded}
+executions pages {succeeded}
 executions watch {succeeded} --once
 executions export {succeeded} --out rows.jsonl
 executions export --all --to rows

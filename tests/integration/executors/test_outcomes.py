@@ -156,6 +156,13 @@ def test_lost_pages_make_a_crawl_partial_and_are_fetched_again_on_demand(site: F
     assert {one["failure_class"] for one in failures} == {"http_404"}
     assert len({one["url"] for one in failures}) == 2
     assert told("executions", "failures", row["id"], "--class", "timeout") == []
+    pages = told("executions", "pages", row["id"])
+    assert (len(pages), {page["state"] for page in pages}) == (8, {"done", "failed"})
+    lost = told("executions", "pages", row["id"], "--state", "failed", "--class", "http_404")
+    assert {page["url"] for page in lost} == {one["url"] for one in failures}
+    assert told("executions", "pages", row["id"], "--state", "waiting") == []
+    listed = Ran("executions", "pages", row["id"], "--limit", "3").stdout.splitlines()
+    assert (len(listed), listed[-1]) == (4, "... and more; --limit 0 shows all")
 
     paths = requested(site).keys()
     again = told("executions", "retry", row["id"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, func, select
@@ -42,6 +42,59 @@ def failed_pages(
     query = select(FrontierModel.url, FrontierModel.message).where(*_given_up(project_id, run), of_class)
     found = session.execute(query.order_by(FrontierModel.id).limit(limit)).all()
     return [GivenUpPage(url, message or "") for url, message in found]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPage:
+    """A page that a crawl knows.
+
+    Attributes:
+        url: As it was first found.
+        state: Its state in the frontier.
+        depth: Number of links from the start.
+        failure_class: Why it failed; None for other pages.
+        message: The same as a sentence.
+    """
+
+    url: str
+    state: FrontierState
+    depth: int
+    failure_class: str | None
+    message: str | None
+
+
+def known_pages(
+    session: Session,
+    project_id: str,
+    run: str,
+    *,
+    states: Collection[FrontierState] = (),
+    failure_class: str | None = None,
+    limit: int | None = None,
+) -> Sequence[KnownPage]:
+    """Return pages of a crawl, in the order they were found.
+
+    Args:
+        session: The session to read with.
+        project_id: Owns the crawl.
+        run: The crawl: the id of its execution.
+        states: The states to choose; empty for all.
+        failure_class: The reason to choose; None for all.
+        limit: Maximum number of pages; None for all.
+    """
+    columns = (
+        FrontierModel.url,
+        FrontierModel.state,
+        FrontierModel.depth,
+        FrontierModel.failure_class,
+        FrontierModel.message,
+    )
+    query = select(*columns).where(FrontierModel.project_id == project_id, FrontierModel.run == run)
+    if states:
+        query = query.where(FrontierModel.state.in_(states))
+    if failure_class is not None:
+        query = query.where(FrontierModel.failure_class == failure_class)
+    return [KnownPage(*row) for row in session.execute(query.order_by(FrontierModel.id).limit(limit))]
 
 
 def _given_up(project_id: str, run: str) -> tuple[ColumnElement[bool], ...]:

@@ -18,7 +18,7 @@ from agentic.executors.commands.executions.choice import (
     Since,
     WithStatus,
 )
-from agentic.executors.commands.executions.failed_pages import failures
+from agentic.executors.commands.executions.failed_pages import failures, pages
 from agentic.executors.commands.run.outcome import PARTIAL_EXIT_CODE
 from agentic.executors.commands.runs.steering import Desk, opened_desk
 from agentic.executors.commands.runs.views import minute
@@ -136,5 +136,6 @@ def _end_by_outcome(execution: ExecutionModel) -> None:
     raise typer.Exit(PARTIAL_EXIT_CODE if execution.status == "partial" else 1)
 
 
+executions.command()(pages)
 executions.command()(failures)
 add_changes(executions)

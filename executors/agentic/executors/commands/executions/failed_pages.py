@@ -1,7 +1,9 @@
-"""``agentic executions failures``: lists all failures; retries of failed pages."""
+"""``agentic executions pages`` and ``failures``: lists pages of a crawl; retries of failed pages."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,7 +11,7 @@ import typer
 from agentic.core.cli import print_json
 from agentic.core.http.errors import reason_in
 from agentic.core.terminal import harmless
-from agentic.core.types import RunId
+from agentic.core.types import JSONValue, RunId
 from agentic.executors.commands.runs.steering import Desk, opened_desk, say
 from agentic.executors.commands.shared.finding import ExecutionId, find_with_agent
 from agentic.executors.commands.shared.options import AsJson, InProject
@@ -17,7 +19,8 @@ from agentic.executors.commands.shared.options import AsJson, InProject
 if TYPE_CHECKING:
     from agentic.executors.reports.masking import Shown
     from agentic.mappers import AgentModel, Database, ExecutionModel
-    from agentic.mappers.crawl.failures import GivenUpPage
+    from agentic.mappers.crawl.failures import GivenUpPage, KnownPage
+    from agentic.mappers.tables.core import FrontierState
 
 
 def failures(
@@ -45,6 +48,79 @@ def failures(
             say(harmless(f"  {shown.text(page.url)}  {shown.text(reason_in(page.message, page.url))}"))
     if not found:
         say("no failed pages" if failure_class is None else f"no failed pages with {failure_class}")
+
+
+class PageState(StrEnum):
+    """The state of a page, as the option has it."""
+
+    WAITING = "waiting"
+    DONE = "done"
+    FAILED = "failed"
+
+
+def pages(
+    execution_id: ExecutionId,
+    *,
+    state: Annotated[list[PageState] | None, typer.Option(help="Filter by state. Repeatable.")] = None,
+    failure_class: Annotated[
+        str | None, typer.Option("--class", metavar="NAME", help="Filter by failure class.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Show the first N; 0 for all.")] = 100,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the pages that the crawl of an execution knows: waiting, done or failed."""
+    from agentic.executors.reports.masking import Shown
+    from agentic.mappers.crawl.failures import known_pages
+
+    with opened_desk(project) as desk:
+        execution, agent = find_with_agent(desk, execution_id)
+        states = [one for wanted in state or () for one in _states(wanted)]
+        with desk.database.reading() as session:
+            found = known_pages(
+                session,
+                desk.project_id,
+                execution.id,
+                states=states,
+                failure_class=failure_class,
+                limit=limit + 1 if limit else None,
+            )
+    shown = Shown.of(agent)
+    is_cut = bool(limit) and len(found) > limit
+    rows = [_page_row(page, shown) for page in (found[:limit] if limit else found)]
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        reason = f"  {row['failure_class']}  {row['message']}" if row["failure_class"] else ""
+        say(harmless(f"{row['state']:<8}  {row['url']}{reason}"))
+    if is_cut:
+        say("... and more; --limit 0 shows all")
+    if not rows:
+        say("no such page")
+
+
+def _states(wanted: PageState) -> Sequence[FrontierState]:
+    from agentic.mappers.tables.core import FrontierState
+
+    match wanted:
+        case PageState.WAITING:
+            return [FrontierState.NEW, FrontierState.TAKEN]
+        case PageState.DONE:
+            return [FrontierState.DONE]
+        case PageState.FAILED:
+            return [FrontierState.FAILED]
+
+
+def _page_row(page: KnownPage, shown: Shown) -> dict[str, JSONValue]:
+    is_waiting = page.state not in ("done", "failed")
+    return {
+        "url": shown.text(page.url),
+        "state": "waiting" if is_waiting else page.state.value,
+        "depth": page.depth,
+        "failure_class": page.failure_class,
+        "message": None if page.message is None else shown.text(reason_in(page.message, page.url)),
+    }
 
 
 def retry_failed(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> ExecutionModel:

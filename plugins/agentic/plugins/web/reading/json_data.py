@@ -13,6 +13,7 @@ from turbohtml import Document
 from agentic.core.actors import ActorError, Page
 from agentic.core.pipeline.expressions.expressions import checked_query, query
 from agentic.core.reading.json_text import parse_json
+from agentic.core.reading.loose_json import read_loose_json
 from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.html import document_of
 
@@ -134,7 +135,8 @@ def _tolerant(text: str) -> JSONValue:
     try:
         return parse_json(text)
     except ValueError:
-        return _javascript(text)
+        found = read_loose_json(text)
+        return found.values[0] if found.values and not found.fault else _javascript(text)
 
 
 def _javascript(text: str) -> JSONValue:
