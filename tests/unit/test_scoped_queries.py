@@ -51,6 +51,7 @@ UNSCOPED = {
     "executors.checks.database:_now": CLOCK,
     "executors.commands.servers.demo:_all_ended": "the demo has a database of its own",
     "executors.commands.executions.dead_letter_retries:sort_dead_letters": "the execution is of the project",
+    "executors.exports.sql_tables:_upsert": "the table is the user's own, in a database of the user's",
     "executors.durable.publish.projecting:_names": EVERYBODYS,
     "executors.durable.publish.publishing:_projects": EVERYBODYS,
     "executors.durable.reconcile.sweeping:_projects": EVERYBODYS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -157,10 +158,12 @@ def test_lost_pages_make_a_crawl_partial_and_are_fetched_again_on_demand(site: F
     assert len({one["url"] for one in failures}) == 2
     assert told("executions", "failures", row["id"], "--class", "timeout") == []
     pages = told("executions", "pages", row["id"])
-    assert (len(pages), {page["state"] for page in pages}) == (8, {"done", "failed"})
+    counts = Counter(page["state"] for page in pages)
+    assert (counts["done"], counts["failed"]) == (6, 2)
     lost = told("executions", "pages", row["id"], "--state", "failed", "--class", "http_404")
     assert {page["url"] for page in lost} == {one["url"] for one in failures}
-    assert told("executions", "pages", row["id"], "--state", "waiting") == []
+    waiting = told("executions", "pages", row["id"], "--state", "waiting")
+    assert len(waiting) == counts["waiting"] > 0
     listed = Ran("executions", "pages", row["id"], "--limit", "3").stdout.splitlines()
     assert (len(listed), listed[-1]) == (4, "... and more; --limit 0 shows all")
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from agentic.core.linear import LinearPattern
 from agentic.core.types import JSONValue
 
-_LIKE_JSON = re.compile(r"\s*[\[{]")
+_LIKE_JSON = LinearPattern(r"\A\s*[\[{]")
 
 SHORT_REFRESH_S = 15
 """Up to this number of seconds a refresh is followed like a redirect; longer pages are for reading."""
@@ -65,7 +65,7 @@ class Page(BaseModel):
             return "html"
         if self.content_type.endswith(("json", "javascript")):
             return "json"
-        return "json" if self.content_type == "text/plain" and _LIKE_JSON.match(self.text) else "other"
+        return "json" if self.content_type == "text/plain" and _LIKE_JSON.search(self.text) else "other"
 
     @property
     def is_html(self) -> bool:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import cast
 
+from agentic.core.linear import LinearPattern
 from agentic.core.types import JSONValue
 
-# Keeps other sites from running the answer as a script: )]}' and while(1); and for(;;);
-_GUARD = re.compile(r"\s*(?:\)\]\}'?,?|(?:while|for)\s*\([1;]*\)\s*;)")
-_CALLBACK = re.compile(r"\s*(?:/\*.*?\*/\s*)?[\w$.]+\s*\((.*)\)\s*;?\s*", re.DOTALL)
+GUARD_CHARACTERS = 100
+"""Characters that may be a guard."""
+
+# It keeps other sites from running the answer as a script: )]}' and while(1); and for(;;);
+_GUARD = LinearPattern(r"\A\s*(?:\)\]\}'?,?|(?:while|for)\s*\([1;]*\)\s*;)")
+_CALLBACK = LinearPattern(r"\s*(?:/\*[^*/]*\*/\s*)?[\w$.]+\s*\(((?:.|\n)*)\)\s*;?\s*")
 
 
 def parse_json(text: str) -> JSONValue:
@@ -22,8 +25,8 @@ def parse_json(text: str) -> JSONValue:
         ValueError: It is not one of these, or nested too deep.
     """
     text = text.removeprefix("\ufeff")
-    if guard := _GUARD.match(text):
-        text = text[guard.end() :]
+    if guard := _GUARD.search(text[:GUARD_CHARACTERS]):
+        text = text[len(guard.whole) :]
     try:
         return _parsed(text)
     except ValueError as exc:
@@ -32,7 +35,7 @@ def parse_json(text: str) -> JSONValue:
     lines = [line.removeprefix("\x1e") for line in text.splitlines() if line.strip()]
     try:
         if called is not None:
-            return _parsed(called[1])
+            return _parsed(called.groups[0] or "")
         if len(lines) > 1:
             return [_parsed(line) for line in lines]
     except ValueError:

@@ -52,7 +52,7 @@ def test_one_rule_and_several_are_written_as_they_were_read(detail: str) -> None
         ),
         (
             "detail: {mach: ['*']}",
-            "unknown key 'mach'; did you mean 'match'? (known: actor, config, item_key, match)",
+            "unknown key 'mach'; did you mean 'match'? (known: actor, config, item_key, match, python)",
         ),
         (f"detail: [{ITEM}, {{match: ['*'], mach: 1}}]", "steps[0].detail[1].mach, line 4"),
         ("detail: []", "steps[0].detail, line 4 column 5: Tuple should have at least 1 item"),

@@ -51,7 +51,7 @@ def failures(
 
 
 class PageState(StrEnum):
-    """The state of a page, as the option has it."""
+    """The state of a page of a crawl."""
 
     WAITING = "waiting"
     DONE = "done"
@@ -146,7 +146,7 @@ def retry_failed(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> Ex
 
 
 def failed_pages_again(database: Database, agent: AgentModel) -> ExecutionModel | None:
-    """Make an execution for the failed pages of the newest one of an agent; None if there are none."""
+    """Make an execution for the failed pages of the newest one of an agent; None without failed pages."""
     from agentic.mappers import find_agent, list_executions
     from agentic.mappers.catalog.dead_letter_retries import count_failed_pages, retry_failed_pages
 

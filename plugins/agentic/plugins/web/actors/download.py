@@ -7,7 +7,6 @@ import mimetypes
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Annotated, cast
 from urllib.parse import unquote, urlsplit
@@ -44,7 +43,7 @@ class DownloadInput(BaseModel):
         min_length=1,
         description="Folder below the project's files, or a URL of an object store: s3://bucket/images.",
     )
-    types: tuple[str, ...] = Field(
+    types: tuple[Annotated[str, Field(pattern=r"^[\w.+-]+(/[\w.+*-]+)?$")], ...] = Field(
         default=(), description="Media types to accept, such as image/*; all others fail with wrong_type."
     )
     max_bytes: PositiveInt = Field(default=MAX_BYTES, description="Largest file.")
@@ -159,7 +158,7 @@ class _Body:
         self._file.restart()
         self.media_type = media_type_of(content_type, self._url)
         wanted = self._given.types
-        if wanted and not any(fnmatchcase(self.media_type, pattern.lower()) for pattern in wanted):
+        if wanted and not any(is_of_type(self.media_type, pattern) for pattern in wanted):
             kind = self.media_type or "of an unknown type"
             message = f"{self._url} is {kind}; accepted types: {', '.join(wanted)}"
             raise ActorError(message, failure_class="wrong_type")
@@ -174,6 +173,12 @@ def media_type_of(content_type: str, url: str) -> str:
     if said not in UNKNOWN:
         return said
     return mimetypes.guess_type(unquote(urlsplit(url).path))[0] or said
+
+
+def is_of_type(media_type: str, wanted: str) -> bool:
+    """Whether a media type is the wanted one, or of its family: ``image/*``."""
+    family, _, rest = wanted.lower().partition("/")
+    return (rest in ("", "*") and media_type.startswith(f"{family}/")) or media_type == wanted.lower()
 
 
 def content_name(sha256: str, media_type: str, url: str) -> str:
