@@ -50,6 +50,8 @@ def read_server(url: str) -> SmtpServer:
         raise SmtpUrlError(f"the SMTP server is not an smtp:// URL; write {FORM}")
     user = unquote(parts.username or "")
     sender = parse_qs(parts.query).get("from", [""])[0]
+    if not sender.isprintable():
+        raise SmtpUrlError(f"the SMTP server has a sender with a line break; write {FORM}")
     return SmtpServer(
         host=parts.hostname,
         port=port or _PORTS[parts.scheme],
@@ -90,6 +92,8 @@ def _sent(client: smtplib.SMTP, server: SmtpServer, to: list[str], message: Noti
         refused = client.send_message(_mail(server.sender, to, message), server.sender, to)
     except (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused) as exc:
         return _answered(server, exc)
+    except smtplib.SMTPNotSupportedError as exc:  # an address that is not ASCII, before the first word
+        return Sending(arrival=Arrival.REFUSED, reason=_reason(server, exc))
     except (smtplib.SMTPException, OSError) as exc:
         return Sending(arrival=Arrival.UNKNOWN, reason=_reason(server, exc))
     return Sending(arrival=Arrival.SENT, reason=f"refused for {', '.join(refused)}" if refused else "")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,17 @@ http: {allow_private_hosts: ["127.0.0.1"]}
 steps:
   - actor: json
     config: {url: "URL/api", items: wares}
+"""
+
+
+CRAWL = """
+name: lamps
+http: {allow_private_hosts: ["127.0.0.1"]}
+steps:
+  - type: crawl
+    start: "URL/"
+    follow: {include: ["*/p/*"]}
+    detail: {match: ["*/p/*"], config: {schema: {title: h1}}}
 """
 
 
@@ -114,6 +127,51 @@ def test_a_run_that_fails_is_reported_with_the_next_command(site: Site, receiver
     assert got.data["title"] == "shop: failed"
     assert "http_404" in got.data["text"]
     assert f"agentic executions report {execution['id'][:12]}" in got.data["text"]
+
+
+def test_a_crawl_with_failed_pages_is_reported_with_the_first_of_them(
+    site: Site, receiver: HttpReceiver
+) -> None:
+    html = {"Content-Type": "text/html"}
+    site.serve("/", '<a href="/p/1">1</a><a href="/p/2">2</a><a href="/p/3">3</a>', headers=html)
+    site.serve("/p/1", "<h1>lamp</h1>", headers=html)
+    site.serve("/p/2", "<h1>gone</h1>", status=404, headers=html)
+    site.serve("/p/3", "<h1>away</h1>", status=404, headers=html)
+    Path("crawl.yaml").write_text(CRAWL.replace("URL", site.url), encoding="utf-8")
+    ran(
+        "notifications",
+        "add",
+        "ops",
+        "--on",
+        "partial",
+        "--on",
+        "new",
+        "--webhook",
+        receiver.url,
+        "--private",
+    )
+    ran("run", "crawl.yaml")
+    [got] = receiver.received
+    assert got.data["title"] == "lamps: partial, 1 new row"  # the items, and not the pages
+    assert f"first failure: {site.url}/p/2 (http_404): " in got.data["text"]
+    assert [event["counts"]["failed"] for event in got.data["events"]] == [2, 2]
+
+
+def test_a_reconciler_sends_what_became_due_later(site: Site, receiver: HttpReceiver) -> None:
+    offer(site, (1, 10))
+    ran("notifications", "add", "ops", "--on", "succeeded", "--digest", "1s", "--private", "--webhook",
+        receiver.url)  # fmt: skip
+    ran("run", "shop.yaml")
+    ran("run", "shop.yaml")
+    command = [sys.executable, "-m", "agentic.core.cli", "reconcile", "--every", "0.2"]
+    reconciler = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not told("notifications", "deliveries", "--state", "sent"):
+            assert reconciler.poll() is None
+    finally:
+        reconciler.kill()
+        reconciler.wait()
+    assert sum(map(len, events(receiver))) == 2
 
 
 def test_each_end_of_a_retried_execution_is_an_event(site: Site, receiver: HttpReceiver) -> None:
