@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 LONG_S = 10**9
-_VALUE = re.compile(r"\s*(?:([0-9]{1,9})|(?=\.))[0-9.]*+(?=[;,\s]|\Z)\s*[;,]?\s*(.*)", re.ASCII | re.DOTALL)
+_VALUE = re.compile(r"\s*(?:([0-9]{1,10})|(?=\.))[0-9.]*+(?=[;,\s]|\Z)\s*[;,]?\s*(.*)", re.ASCII | re.DOTALL)
 _NAMED = re.compile(r"url\s*=\s*(.*)", re.IGNORECASE | re.DOTALL)
 
 
