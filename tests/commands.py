@@ -37,7 +37,8 @@ from tests.spares import keep_spare
 from typer.testing import CliRunner, Result
 
 import __main__
-from agentic.core.cli.main import main, only
+from agentic.core.cli.later import only
+from agentic.core.cli.main import main
 from agentic.executors.plugin import agentic_commands
 
 PACKAGES = (

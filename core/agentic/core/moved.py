@@ -98,7 +98,7 @@ MOVED = {
     "agentic.core.graph.walks": "agentic.core.graph.definition.walks",
     "agentic.core.graph.workflow": "agentic.core.graph.build.workflow",
     "agentic.core.graph.writing": "agentic.core.graph.checkpoints.state_encoder",
-    "agentic.core.hooks.compatibility": "agentic.core.hooks.manager",
+    "agentic.core.hooks.compatibility": "agentic.core.hooks.fitting",
     "agentic.core.http.addresses": "agentic.core.http.guard.addresses",
     "agentic.core.http.aiohttp_transport": "agentic.core.http.transports.aiohttp_transport",
     "agentic.core.http.bodies": "agentic.core.http.transports.bodies",

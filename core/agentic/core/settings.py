@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_origin
 
-from pydantic import Field, PrivateAttr, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError
 
 from agentic.core.errors import SettingsError
 from agentic.core.masking import passwords_in, remember_secrets
 
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+PREFIX = "AGENTIC_"
 RUNTIME_FILE = "runtime.json"
 NATS_ACCOUNTS = "nats-accounts"
 """Folder in the home with the accounts of the embedded NATS server, if projects have any."""
@@ -25,13 +28,14 @@ _URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://(?:[^\s'\"<>@]{0,200}@)?[^\s'\"<>
 _HOST_AND_PORT = re.compile(r"(?:\[[^\]]*\]|[^:]*)(?::\d*)?")
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """All settings from the environment. Each field is read from ``AGENTIC_<NAME>``.
 
     URLs may carry passwords, so they are secrets: print them through :func:`safe_url`.
     """
 
-    model_config = SettingsConfigDict(env_prefix="AGENTIC_", frozen=True, extra="ignore")
+    # The base class of pydantic-settings takes 0.15 s to load, more than all the rest of `agentic --version`.
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     home: Path = Field(Path(".agentic"), description="Folder for the database and the embedded servers.")
     database_url: SecretStr = Field(SecretStr(""), description="SQLAlchemy URL; SQLite in `home` if empty.")
@@ -110,6 +114,9 @@ class Settings(BaseSettings):
 
     _runtime: dict[str, str] = PrivateAttr(default_factory=dict)
 
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - keyword pass-through to pydantic
+        super().__init__(**(_read_environment(type(self).model_fields) | given))
+
     @property
     def database(self) -> str:
         """SQLAlchemy URL of the database in use; may hold a password."""
@@ -170,12 +177,37 @@ def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - keyword pass-
         settings = Settings(**overrides)
     except ValidationError as exc:
         faults = "; ".join(
-            f"AGENTIC_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in exc.errors()
+            f"{PREFIX}{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in exc.errors()
         )
         raise SettingsError(f"{faults}; correct or unset it") from None
     settings._runtime.update(_running_services(settings.home))
     remember_secrets(*_secrets_of(settings))
     return settings
+
+
+def _read_environment(fields: Mapping[str, FieldInfo]) -> dict[str, object]:
+    """Return field -> value of its variable, in upper or lower case; lists are JSON.
+
+    Raises:
+        SettingsError: A list is not JSON.
+    """
+    variables = {name.lower(): text for name, text in os.environ.items()}
+    given = {name: variables.get(f"{PREFIX.lower()}{name}") for name in fields}
+    return {
+        name: text if get_origin(fields[name].annotation) is not tuple else _read_list(name, text)
+        for name, text in given.items()
+        if text is not None
+    }
+
+
+def _read_list(name: str, text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        example = '["one", "two"]'
+        raise SettingsError(
+            f"{PREFIX}{name.upper()} is not JSON, as {example}; correct or unset it"
+        ) from None
 
 
 def _secrets_of(settings: Settings) -> Iterator[str]:

@@ -12,59 +12,70 @@ if TYPE_CHECKING:
 
     from agentic.core.hooks import Finding
 
+_HERE = "agentic.executors.commands"
+
+_COMMANDS = {
+    "audit": (
+        "audit:audit",
+        "Show who decided what, and why, newest last: in runs, about runs, and in the configuration.",
+    ),
+    "demo": (
+        "servers.demo:demo",
+        "Start all services, run two agents on a Celery worker, show the stored rows, stop all.",
+    ),
+    "reconcile": (
+        "servers.reconcile:reconcile",
+        "Recover orphaned runs: take over from lost workers, repeat wake-ups, publish events, send "
+        "notifications.",
+    ),
+    "run": ("run.command:run", "Run an agent and show the stored rows."),
+    "up": ("servers.up:up", "Run NATS, a broker, a worker, beat and Flower until Ctrl-C."),
+    "worker": ("servers.worker:worker", "Run agents from the broker until stopped."),
+    "beat": ("servers.worker:beat", "Start due schedules until stopped; several beats may run at once."),
+    "metrics": (
+        "servers.metrics:metrics",
+        "Serve metrics of executions for Prometheus, of all projects or of one, until Ctrl-C.",
+    ),
+}
+"""Name -> place in :mod:`agentic.executors.commands`, and help."""
+
+_GROUPS = {
+    "projects": ("projects.command:projects", "Manage projects, with their agents and rows."),
+    "agents": ("agents.command:agents", "Manage agents (configured platforms)."),
+    "dead-letters": (
+        "executions.dead_letters:dead_letters",
+        "Manage dead letters (items that failed for good).",
+    ),
+    "pipelines": ("pipelines:pipelines", "Check, draw, build and store pipelines."),
+    "platforms": ("platforms:platforms", "Show platforms and check their agents."),
+    "executions": ("executions.command:executions", "Manage executions (runs of agents)."),
+    "runs": ("runs.command:runs", "Manage runs (submitted workflows and executions)."),
+    "requests": ("runs.requests:requests", "Show and answer questions that runs ask people."),
+    "schedules": ("schedules.command:schedules", "Manage schedules (automatic runs of agents)."),
+    "notifications": (
+        "notifications:notifications",
+        "Manage notifications (e-mail, chat, webhook) about executions.",
+    ),
+    "nats": ("servers.nats:nats", "Manage the NATS server: one account per project."),
+    "secrets": ("projects.secrets:secrets", "Manage secrets (encrypted, used by pipelines)."),
+}
+"""Likewise for groups."""
+
 
 @hookimpl
 def agentic_commands(app: typer.Typer) -> None:
     """Add the commands for projects, agents, executions, runs, schedules and replays."""
+    from agentic.core.cli.later import add_command_at, add_group_at
     from agentic.core.cli.old_commands import add_old_group
-    from agentic.core.cli.replay.sources import add_source
-    from agentic.executors.commands.agents.command import agents
-    from agentic.executors.commands.audit import audit
-    from agentic.executors.commands.executions.command import executions
-    from agentic.executors.commands.executions.dead_letters import dead_letters
-    from agentic.executors.commands.executions.report import add_reports
-    from agentic.executors.commands.notifications import notifications
-    from agentic.executors.commands.pipelines import pipelines
-    from agentic.executors.commands.platforms import platforms
-    from agentic.executors.commands.projects.command import projects
-    from agentic.executors.commands.projects.secrets import secrets
-    from agentic.executors.commands.run.command import run
-    from agentic.executors.commands.runs.command import runs
-    from agentic.executors.commands.runs.replaying import in_ledger
-    from agentic.executors.commands.runs.requests import requests
-    from agentic.executors.commands.schedules.command import schedules
-    from agentic.executors.commands.servers.demo import demo
-    from agentic.executors.commands.servers.metrics import metrics
-    from agentic.executors.commands.servers.nats import nats
-    from agentic.executors.commands.servers.reconcile import reconcile
-    from agentic.executors.commands.servers.up import up
-    from agentic.executors.commands.servers.worker import beat, worker
-    from agentic.executors.commands.trying import add_trying
+    from agentic.core.cli.replay.places import add_source
 
-    add_source("the ledger", in_ledger)
-    app.command()(audit)
-    app.command()(demo)
-    app.command()(reconcile)
-    app.command()(run)
-    app.command()(up)
-    app.command()(worker)
-    app.command()(beat)
-    app.command()(metrics)
-    app.add_typer(projects, name="projects")
-    app.add_typer(agents, name="agents")
-    app.add_typer(dead_letters, name="dead-letters")
-    add_old_group(app, dead_letters, "letters", "dead-letters")
-    add_trying(pipelines)
-    app.add_typer(pipelines, name="pipelines")
-    app.add_typer(platforms, name="platforms")
-    add_reports(executions)
-    app.add_typer(executions, name="executions")
-    app.add_typer(runs, name="runs")
-    app.add_typer(requests, name="requests")
-    app.add_typer(schedules, name="schedules")
-    app.add_typer(notifications, name="notifications")
-    app.add_typer(nats, name="nats")
-    app.add_typer(secrets, name="secrets")
+    add_source("the ledger", f"{_HERE}.runs.replaying:in_ledger")
+    for name, (place, summary) in _COMMANDS.items():
+        add_command_at(app, f"{_HERE}.{place}", name=name, help=summary)
+    for name, (place, summary) in _GROUPS.items():
+        add_group_at(app, f"{_HERE}.{place}", name=name, help=summary)
+    place, summary = _GROUPS["dead-letters"]
+    add_old_group(app, f"{_HERE}.{place}", "letters", "dead-letters", help=summary)
 
 
 @hookimpl

@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 @hookimpl
 def agentic_commands(app: typer.Typer) -> None:
     """Add ``agentic fakes``."""
-    from agentic.fakes.cli import fakes_app
+    from agentic.core.cli.later import add_group_at
 
-    app.add_typer(fakes_app, name="fakes")
+    add_group_at(app, "agentic.fakes.cli:fakes_app", name="fakes", help="Fake servers for demos and tests.")

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 @hookimpl
 def agentic_commands(app: typer.Typer) -> None:
     """Add the group ``db``."""
-    from agentic.migrations.commands import db
+    from agentic.core.cli.later import add_group_at
 
-    app.add_typer(db, name="db")
+    add_group_at(
+        app,
+        "agentic.migrations.commands:db",
+        name="db",
+        help="Upgrade and check the tables of the database.",
+    )
 
 
 @hookimpl

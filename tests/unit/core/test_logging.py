@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr
 
@@ -73,3 +76,30 @@ def test_lines_of_other_libraries_are_masked_too() -> None:
     mask_handlers(logger)
     logger.warning("GET %s", "https://host/?key=other-7d-zebra")
     assert said.getvalue() == f"WARNING GET https://host/?key={MASK}\n"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "from agentic.core.logging import get_logger; get_logger('own').warning('told')",
+        "import structlog; structlog.get_logger(module='own').warning('told')",
+        "from structlog.stdlib import get_logger; get_logger(module='own').warning('told')",
+        "import structlog.contextvars; structlog.get_logger(module='own').warning('told')",
+    ],
+)
+def test_structlog_is_loaded_for_the_first_line_and_is_configured_then(use: str) -> None:
+    code = (
+        "import sys\n"
+        "from agentic.core.logging import configure_logging, get_logger\n"
+        "log = get_logger('before')\n"
+        "configure_logging('debug', 'console')\n"
+        "configure_logging('warning', 'json')\n"
+        "assert 'structlog' not in sys.modules\n"
+        f"{use}\n"
+        "log.info('hidden')\n"
+        "log.warning('later')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert [(line["event"], line["module"]) for line in lines] == [("told", "own"), ("later", "before")]
+    assert done.stdout == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agentic.core.errors import SettingsError
 from agentic.core.masking import mask_known
 from agentic.core.settings import load_settings, safe_text, safe_url
 
@@ -44,3 +45,30 @@ def test_a_project_is_chosen_when_somebody_names_it(monkeypatch: pytest.MonkeyPa
     assert load_settings().chosen_project is None
     monkeypatch.setenv("AGENTIC_PROJECT", "default")
     assert load_settings().chosen_project == "default"
+
+
+@pytest.mark.parametrize("name", ["AGENTIC_USER", "agentic_user", "Agentic_User"])
+def test_a_variable_is_read_in_upper_and_lower_case(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "ada")
+    assert load_settings().user == "ada"
+    assert load_settings(user="bob").user == "bob"
+
+
+@pytest.mark.parametrize("text", ['["web", "feed"]', ' ["web","feed"] '])
+def test_a_list_is_read_as_json(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("AGENTIC_DISABLED_PLUGINS", text)
+    assert load_settings().disabled_plugins == ("web", "feed")
+
+
+@pytest.mark.parametrize("text", ["web,feed", "", "[web]", "3", '{"web": 1}', "[1]"])
+def test_a_list_that_is_none_is_refused_without_its_value(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("AGENTIC_DISABLED_PLUGINS", text)
+    with pytest.raises(SettingsError, match="AGENTIC_DISABLED_PLUGINS") as refused:
+        load_settings()
+    assert not text or text not in str(refused.value)
+
+
+def test_numbers_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTIC_LEASE_S", "0.5")
+    with pytest.raises(SettingsError, match="AGENTIC_LEASE_S: Input should be greater"):
+        load_settings()

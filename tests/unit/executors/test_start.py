@@ -2,26 +2,66 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import agentic.executors
 
-HEAVY = {"sqlalchemy", "celery", "kombu", "aiohttp", "nats", "redis", "playwright", "firecrawl", "alembic"}
-FAKES = {"agentic.fakes.server"}
+SERVERS = {"celery", "kombu", "aiohttp", "nats", "redis", "playwright", "firecrawl"}
+DATABASE = {"sqlalchemy", "alembic", "agentic.mappers"}
+HEAVY = (
+    SERVERS | DATABASE | {"structlog", "pydantic_settings", "packaging.requirements", "agentic.fakes.server"}
+)
+ENGINE = {"agentic.core.graph", "agentic.core.bus", "agentic.core.pipeline.spec"}
+PIPELINE = """
+name: one
+steps:
+  - {name: start, actor: fetch_page, config: {url: "https://example.com/"}}
+"""
 
 
-def test_no_server_library_and_no_database_is_loaded_to_know_the_commands() -> None:
+def loaded_by(*words: str, home: Path, after: str = "") -> set[str]:
+    """Run a command in a process of its own and return the modules that it has loaded.
+
+    The process tells them on a file of its own, because the command has both streams.
+    """
+    told = home / "modules"
     code = (
         "import sys\n"
-        "from agentic.core.cli.main import build_app\n"
-        "build_app()\n"
-        f"sys.exit(', '.join({HEAVY | FAKES} & set(sys.modules)) or None)\n"
+        "from agentic.core.cli.main import main\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit as ended:\n"
+        "    assert not ended.code, ended.code\n"
+        "finally:\n"
+        f"    open({str(told)!r}, 'w').write(' '.join(sys.modules))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    env = {**os.environ, "AGENTIC_HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], check=False, capture_output=True, text=True, env=env, cwd=home
+    )
     assert (done.returncode, done.stderr) == (0, "")
+    assert after in done.stdout
+    return set(told.read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["pipelines", "--help"], ["doctor", "--help"]])
+def test_help_loads_no_library_that_it_does_not_need(words: list[str], tmp_path: Path) -> None:
+    unused = HEAVY | ENGINE | {"agentic.executors.commands.agents.command", "agentic.core.cli.replay.sources"}
+    assert loaded_by(*words, home=tmp_path) & unused == set()
+
+
+def test_help_and_version_read_no_settings(tmp_path: Path) -> None:
+    for word in ("--help", "--version"):
+        assert loaded_by(word, home=tmp_path) & {"pydantic", "agentic.core.settings"} == set()
+
+
+def test_a_version_is_told_without_rich(tmp_path: Path) -> None:
+    assert "rich" not in loaded_by("--version", home=tmp_path, after="agentic-pipelines")
 
 
 @pytest.mark.parametrize("name", agentic.executors.__all__)

@@ -1,15 +1,22 @@
 """The command line. Every room and every plugin adds its commands through the hook ``agentic_commands``."""
 
-from agentic.core.cli.output import (
-    console,
-    err_console,
-    print_json,
-    print_lines,
-    print_rows,
-    print_sample,
-    whole_console,
-    write_json,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentic.core.lazily import loaded
+
+if TYPE_CHECKING:
+    from agentic.core.cli.output import (
+        console,
+        err_console,
+        print_json,
+        print_lines,
+        print_rows,
+        print_sample,
+        whole_console,
+        write_json,
+    )
 
 __all__ = [
     "console",
@@ -21,3 +28,10 @@ __all__ = [
     "whole_console",
     "write_json",
 ]
+
+_HOMES = dict.fromkeys(__all__, "output")
+
+
+def __getattr__(name: str) -> object:
+    # Rich is loaded by commands that print.
+    return loaded(__name__, _HOMES, name)

@@ -6,26 +6,28 @@ Exit codes: 0 done, 1 refused or failed, 2 bad usage, 3 a server cannot be reach
 
 from __future__ import annotations
 
-import copy
 import importlib.metadata
+import os
 import sys
 import traceback
-from collections.abc import Sequence
 from types import TracebackType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.main import get_command_name
-from typer.models import CommandInfo
 
+from agentic.core.cli.later import only
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.logging import configure_logging
 from agentic.core.masking import mask_known
-from agentic.core.settings import Settings, load_settings
 from agentic.core.terminal import harmless
 
+if TYPE_CHECKING:
+    from agentic.core.settings import Settings
+
 DISTRIBUTION = "agentic-pipelines"
+COMPLETION = "_AGENTIC_COMPLETE"
+"""A shell that asks for completions sets this variable; the words are in others."""
 INTERRUPTED = 130
 GLOSSARY = "docs/explanation/glossary.md"
 
@@ -44,31 +46,12 @@ def build_app() -> typer.Typer:
     return app
 
 
-def only(app: typer.Typer, words: Sequence[str]) -> typer.Typer:
-    """Return ``app`` with nothing but the command that ``words`` begin with; whole if they begin otherwise.
-
-    To read what each of eighty commands takes costs more than most commands do.
-    """
-    wanted = words[0] if words else ""
-    commands = [one for one in app.registered_commands if _name_of(one) == wanted]
-    groups = [one for one in app.registered_groups if one.name == wanted]
-    is_alone = not groups and not app.registered_callback
-    if is_alone or not (commands or groups):
-        return app  # typer makes of a single command one that has no name
-    narrowed = copy.copy(app)
-    narrowed.registered_commands, narrowed.registered_groups = commands, groups
-    return narrowed
-
-
-def _name_of(command: CommandInfo) -> str:
-    return command.name or get_command_name(getattr(command.callback, "__name__", ""))
-
-
 def main() -> None:
     """Run the command line; an expected error is one message and an exit code, not a traceback."""
     sys.excepthook = _tell_crash
     try:
-        only(build_app(), sys.argv[1:])()
+        app = build_app()
+        (app if COMPLETION in os.environ else only(app, sys.argv[1:]))()
     except AgenticError as exc:
         sys.stderr.write(f"agentic: {harmless(mask_known(str(exc)))}\n")
         sys.exit(exc.exit_code)
@@ -98,6 +81,8 @@ def _global_options(
 ) -> None:
     """Scrapers, watchers and agents as deterministic graphs."""
     del version  # read by its callback
+    from agentic.core.settings import load_settings
+
     settings = load_settings()
     configure_logging(log_level_of(settings, verbose=verbose), settings.log_format)
 

@@ -6,13 +6,15 @@ import sys
 
 import typer
 
-from agentic.core.moved import old_name_text
+from agentic.core.cli.later import add_group_at
 
 
-def add_old_group(app: typer.Typer, group: typer.Typer, old: str, new: str) -> None:
+def add_old_group(app: typer.Typer, place: str, old: str, new: str, *, help: str) -> None:  # noqa: A002
     """Add a group of commands by its old name: help does not list it, and a call warns on standard error."""
 
     def warn() -> None:  # typer reads its parameters: a partial has none
+        from agentic.core.moved import old_name_text
+
         sys.stderr.write(f"agentic: {old_name_text(f'`agentic {old}`', f'`agentic {new}`')}\n")
 
-    app.add_typer(group, name=old, hidden=True, callback=warn)
+    add_group_at(app, place, name=old, help=help, hidden=True, callback=warn)

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-import typer
+from typing import TYPE_CHECKING
 
 from agentic.core.hooks import Finding, hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+_HERE = "agentic.core.cli"
 
 
 @hookimpl
 def agentic_commands(app: typer.Typer) -> None:
     """Add ``plugins``, ``plugin new``, ``graph``, ``events`` and ``doctor``."""
-    from agentic.core.cli.doctor import doctor
-    from agentic.core.cli.events import events_app
-    from agentic.core.cli.graph import graph_app
-    from agentic.core.cli.plugin_new import plugin_app
-    from agentic.core.cli.plugins import plugins
+    from agentic.core.cli.later import add_command_at, add_group_at
 
-    app.command()(plugins)
-    app.command()(doctor)
-    app.add_typer(plugin_app, name="plugin")
-    app.add_typer(graph_app, name="graph")
-    app.add_typer(events_app, name="events")
+    add_command_at(
+        app,
+        f"{_HERE}.plugins:plugins",
+        name="plugins",
+        help="List the installed plugins: version, distribution, contents and faults.",
+    )
+    add_command_at(
+        app,
+        f"{_HERE}.doctor:doctor",
+        name="doctor",
+        help="Check the installation, the plugins, the database, the servers and their workers.",
+    )
+    add_group_at(app, f"{_HERE}.plugin_new:plugin_app", name="plugin", help="Create plugins.")
+    add_group_at(app, f"{_HERE}.graph:graph_app", name="graph", help="Draw workflows, pipelines and runs.")
+    add_group_at(
+        app, f"{_HERE}.events:events_app", name="events", help="Show and replay events of runs, from NATS."
+    )
 
 
 @hookimpl

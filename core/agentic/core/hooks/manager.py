@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -13,6 +14,7 @@ import pluggy
 from agentic.core.errors import BrokenActorError, DuplicateNameError, UnknownPlatformError
 from agentic.core.hooks import specs
 from agentic.core.hooks.findings import Check, Finding, findings_of
+from agentic.core.hooks.fitting import misfit_of
 from agentic.core.hooks.later import ActorAt, Later
 from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME
 from agentic.core.hooks.observed import Observer
@@ -21,7 +23,6 @@ from agentic.core.hooks.platform import Platform
 
 if TYPE_CHECKING:
     import typer
-    from packaging.requirements import Requirement
 
     from agentic.core.actors import Actor
     from agentic.core.graph import Workflow
@@ -216,12 +217,16 @@ class PluginRegistry:
 @lru_cache(maxsize=1)
 def get_registry() -> PluginRegistry:
     """Return the installed plugins, loaded once for this process."""
-    # Reading settings costs 50 ms, which `import agentic.core` need not pay.
+    return PluginRegistry(importlib.metadata.entry_points(group=ENTRY_POINT_GROUP), disabled=_disabled())
+
+
+def _disabled() -> Sequence[str]:
+    # Settings take 0.1 s to load, and help and versions need nothing else of them.
+    if "AGENTIC_DISABLED_PLUGINS" not in map(str.upper, os.environ):
+        return ()
     from agentic.core.settings import load_settings
 
-    return PluginRegistry(
-        importlib.metadata.entry_points(group=ENTRY_POINT_GROUP), disabled=load_settings().disabled_plugins
-    )
+    return load_settings().disabled_plugins
 
 
 @lru_cache
@@ -259,43 +264,3 @@ def _doctor_of(platform: Platform) -> Check | None:
 
 def _explain(exc: BaseException) -> str:
     return f"{type(exc).__name__}: {exc}"
-
-
-DISTRIBUTION = "agentic-pipelines"
-
-
-@lru_cache
-def misfit_of(plugin: importlib.metadata.Distribution | None) -> str | None:
-    """Return why this version cannot load a plugin, in a sentence with the next step; None if it can.
-
-    pip checks the requirements of a distribution when it installs it, but not when a required distribution
-    changes later. A plugin that requires no version of this distribution fits.
-    """
-    if plugin is None or plugin.name == DISTRIBUTION:
-        return None
-    installed = importlib.metadata.version(DISTRIBUTION)
-    for requirement in _requirements(plugin):
-        if not requirement.specifier.contains(installed, prereleases=True):
-            return (
-                f"{plugin.name} {plugin.version} needs {DISTRIBUTION} {requirement.specifier}, but "
-                f"{installed} is installed; upgrade it (pip install --upgrade {plugin.name}), or install "
-                f"'{DISTRIBUTION}{requirement.specifier}'"
-            )
-    return None
-
-
-def _requirements(plugin: importlib.metadata.Distribution) -> list[Requirement]:
-    """Return a plugin's requirements on this distribution, without extras."""
-    named = [line for line in plugin.requires or () if DISTRIBUTION in line.replace("_", "-").lower()]
-    if not named:
-        return []
-    from packaging.requirements import Requirement
-    from packaging.utils import canonicalize_name
-
-    found = map(Requirement, named)
-    return [
-        requirement
-        for requirement in found
-        if canonicalize_name(requirement.name) == DISTRIBUTION
-        and (requirement.marker is None or requirement.marker.evaluate({"extra": ""}))
-    ]

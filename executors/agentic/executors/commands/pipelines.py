@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentic.core.cli import console, print_json, print_lines, print_rows
+from agentic.core.cli.later import add_command_at
 from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
@@ -174,6 +175,14 @@ def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
     shown = [{**row, "digest": str(row["digest"])[:12]} for row in rows]
     columns = ["name", "version", "digest", "created_at"]
     print_rows(f"Pipelines of {owner.name}", columns, rows if as_json else shown, as_json=as_json)
+
+
+add_command_at(
+    pipelines,
+    "agentic.executors.commands.trying:try_page",
+    name="try",
+    help="Fetch a page and test selectors on it, as a crawl or a step does.",
+)
 
 
 def read_pipeline(target: str, project: str | None) -> PipelineSpec:

@@ -32,11 +32,6 @@ class Mode(StrEnum):
     AUTO = "auto"
 
 
-def add_trying(pipelines: typer.Typer) -> None:
-    """Add the command."""
-    pipelines.command("try")(try_page)
-
-
 def try_page(  # noqa: PLR0913 - one option each
     url: Annotated[str, typer.Argument(metavar="URL", help="Page to fetch; robots.txt applies.")],
     *,

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from agentic.core.cli.output import console, err_console
 from agentic.core.cli.replay.lines import ending_lines, heading, step_lines
+from agentic.core.cli.replay.places import known_sources
 from agentic.core.cli.replay.retelling import replay_events
-from agentic.core.cli.replay.sources import RunEvents, RunEventsNotFoundError, gather, known_sources
+from agentic.core.cli.replay.sources import RunEvents, RunEventsNotFoundError, gather
 from agentic.core.cli.replay.stepping import KEYS, go_through, span
 from agentic.core.cli.replay.story import ReplayedRun, ReplayedStep
 from agentic.core.errors import AgenticError

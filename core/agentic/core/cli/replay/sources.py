@@ -103,24 +103,6 @@ def in_stream(run: str, project: str | None) -> RunEvents:
     return asyncio.run(read())
 
 
-_SOURCES: dict[str, EventSource] = {"the stream": in_stream}
-
-
-def add_source(name: str, source: EventSource) -> None:
-    """Have runs looked for elsewhere, too, when the sources before do not tell all of one.
-
-    Args:
-        name: In words, as ``the ledger``.
-        source: Finds them.
-    """
-    _SOURCES[name] = source
-
-
-def known_sources() -> Mapping[str, EventSource]:
-    """Return where runs are looked for, in that order."""
-    return dict(_SOURCES)
-
-
 def gather(
     run: str, project: str | None, sources: Mapping[str, EventSource]
 ) -> tuple[RunEvents, Mapping[str, AgenticError]]:

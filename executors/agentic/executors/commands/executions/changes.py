@@ -45,13 +45,6 @@ if TYPE_CHECKING:
     from agentic.mappers import AgentModel, ExecutionModel
 
 
-def add_changes(executions: typer.Typer) -> None:
-    """Add the commands to ``agentic executions``."""
-    executions.command()(retry)
-    executions.command()(cancel)
-    executions.command()(remove)
-
-
 def retry(  # noqa: PLR0913  # one parameter for each option
     ids: Ids = None,
     *,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentic.core.cli import err_console, print_json, print_rows
+from agentic.core.cli.later import add_command_at
 from agentic.core.terminal import harmless
 from agentic.core.types import RunId
-from agentic.executors.commands.executions.changes import add_changes
 from agentic.executors.commands.executions.choice import (
     ExecutionSelection,
     OfAgent,
@@ -18,7 +18,6 @@ from agentic.executors.commands.executions.choice import (
     Since,
     WithStatus,
 )
-from agentic.executors.commands.executions.failed_pages import failures, pages
 from agentic.executors.commands.run.outcome import PARTIAL_EXIT_CODE
 from agentic.executors.commands.runs.steering import Desk, opened_desk
 from agentic.executors.commands.runs.views import minute
@@ -136,6 +135,41 @@ def _end_by_outcome(execution: ExecutionModel) -> None:
     raise typer.Exit(PARTIAL_EXIT_CODE if execution.status == "partial" else 1)
 
 
-executions.command()(pages)
-executions.command()(failures)
-add_changes(executions)
+_LATER = {
+    "pages": (
+        "failed_pages:pages",
+        "List the pages that the crawl of an execution knows: waiting, done or failed.",
+    ),
+    "failures": (
+        "failed_pages:failures",
+        "List all failed pages of an execution by failure class, with the reason.",
+    ),
+    "retry": (
+        "changes:retry",
+        "Continue failed or cancelled executions where they stopped, under the same id.",
+    ),
+    "cancel": (
+        "changes:cancel",
+        "Cancel queued or running executions; running steps are notified within seconds.",
+    ),
+    "remove": (
+        "changes:remove",
+        "Remove ended executions with result, run and dead letters; platform rows stay.",
+    ),
+    "export": (
+        "exporting:export",
+        "Export the rows of an execution to a file or standard output, or of several to a folder.",
+    ),
+    "report": (
+        "report:report",
+        "Write an HTML report of an execution: figures, plots, failures, changes, sample rows.",
+    ),
+    "changes": (
+        "report:changes",
+        "Show which pages of a crawl are new, changed or gone since the previous crawl.",
+    ),
+}
+"""Name -> place in this package, and help, of the commands that list and show do not need."""
+
+for _name, (_place, _summary) in _LATER.items():
+    add_command_at(executions, f"{__package__}.{_place}", name=_name, help=_summary)

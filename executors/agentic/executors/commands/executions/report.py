@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentic.core.cli import console, print_json
-from agentic.executors.commands.executions.exporting import export
 from agentic.executors.commands.runs.steering import opened_desk, say
 from agentic.executors.commands.shared.finding import ExecutionId, find_with_agent
 from agentic.executors.commands.shared.options import AsJson, InProject
@@ -18,13 +17,6 @@ if TYPE_CHECKING:
     from agentic.executors.commands.runs.steering import Desk
     from agentic.executors.reports.changes import ChangeReport
     from agentic.mappers import ExecutionModel
-
-
-def add_reports(executions: typer.Typer) -> None:
-    """Add the commands to ``agentic executions``."""
-    executions.command()(export)
-    executions.command()(report)
-    executions.command()(changes)
 
 
 def report(
