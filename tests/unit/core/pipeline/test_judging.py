@@ -24,7 +24,7 @@ def lost(item: JSONValue = "http://a/1", failure_class: str = "timeout") -> Fail
 
 
 def pages(done: int, failed: int = 0, *, items: int = 0, excluded: int = 0, **rows: int) -> PageTotals:
-    counts = {"inserted": 0, "updated": 0, "unchanged": 0, "rejected": 0, **rows}
+    counts: dict[str, Any] = {"inserted": 0, "updated": 0, "unchanged": 0, "rejected": 0, **rows}
     return PageTotals(done=done, failed=failed, left=0, items=items, excluded=excluded, **counts)
 
 
