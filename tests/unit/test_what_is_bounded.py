@@ -19,6 +19,7 @@ from agentic.core.http.politeness import budget, robots
 from agentic.core.http.politeness.budget import ProcessBudget
 from agentic.core.http.transports import wire
 from agentic.core.masking import MAX_KNOWN, KnownSecrets
+from agentic.core.pipeline.crawl import files
 from agentic.core.reading import isolated
 from agentic.core.services import nats_service
 from agentic.core.services.home import MAX_LOG_BYTES
@@ -44,6 +45,7 @@ PROMISED = {
         f"{isolated.PROCESSES} at a time, "
         f"each {isolated.CPU_S} s of CPU and {isolated.MEMORY_BYTES // GIB} GiB"
     ),
+    "files that a crawl has downloaded": f"{files.MOST_KNOWN:,} for each crawl step",
     "events that wait for observers": f"{observing.MAX_WAITING:,}",
     "messages that a listener": f"{listening._MOST:,}",
     "questions on the bus": f"{asking.MAX_ASKED:,}",

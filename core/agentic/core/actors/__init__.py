@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from agentic.core.actors.pages import (
         ContentsOutput,
+        FilesOutput,
         ItemOutput,
         ItemsOutput,
         LinksOutput,
@@ -47,6 +48,7 @@ __all__ = [
     "ContentsOutput",
     "Failure",
     "FileStore",
+    "FilesOutput",
     "FromResults",
     "ItemOutput",
     "ItemsOutput",
@@ -78,6 +80,7 @@ _HOMES = {
     "ContentsOutput": "pages",
     "Failure": "failures",
     "FileStore": "ports",
+    "FilesOutput": "pages",
     "FromResults": "actor",
     "ItemOutput": "pages",
     "ItemsOutput": "pages",

@@ -130,6 +130,14 @@ class ContentsOutput(BaseModel):
     links: tuple[PageLink, ...] | None = None
 
 
+class FilesOutput(BaseModel):
+    """The result of an actor that finds files on a page: absolute URLs in page order, each once."""
+
+    model_config = ConfigDict(frozen=True)
+
+    file_urls: tuple[str, ...]
+
+
 class ItemOutput(BaseModel):
     """The result of an actor that reads a detail page."""
 

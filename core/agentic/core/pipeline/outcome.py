@@ -10,7 +10,7 @@ from agentic.core.pipeline.crawl.page_items import has_value
 from agentic.core.pipeline.shortages import listed_classes, shortfalls
 from agentic.core.pipeline.spec.amounts import exceeds
 from agentic.core.pipeline.spec.spec import Limits, PipelineSpec
-from agentic.core.pipeline.spec.walking import reads_items
+from agentic.core.pipeline.spec.walking import downloads_files, reads_items
 from agentic.core.pipeline.steps.result import PageTotals, PipelineResult
 from agentic.core.types import SaveCounts
 
@@ -72,6 +72,11 @@ class Evidence:
         """Whether the crawl had to read items on its pages."""
         return reads_items(self.spec.steps)
 
+    @property
+    def wants_files_alone(self) -> bool:
+        """Whether the crawl reads no items, and its warnings may be about files."""
+        return self.pages is not None and not self.reads_pages and downloads_files(self.spec.steps)
+
 
 def judge(evidence: Evidence) -> Judgement:
     """Return the judgement of a pipeline run.
@@ -119,7 +124,7 @@ def _nothing(of: Evidence) -> Iterator[str]:
             f"`detail` fits none of its {_counted(pages.done, 'page')}, or its selectors find nothing there"
         )
         yield f"the crawl extracted no items: {why or (warnings[0] if warnings else whole)}"
-    elif warnings:
+    elif warnings and not of.wants_files_alone:
         others = f" (and {_counted(len(warnings) - 1, 'more warning')})" if warnings[1:] else ""
         yield f"no items: {warnings[0]}{others}"
     elif of.result.items:

@@ -2,7 +2,7 @@
 
 The actors ``fetch``, ``extract_list`` and ``extract_detail`` are for any pipeline. An agent of the platform
 ``web`` is a pipeline with inputs; its pages and items become rows of ``web_pages`` and ``items``, and what a
-crawl is told to keep of its pages besides, rows of ``web_contents`` and ``web_links``.
+crawl is told to keep of its pages besides, rows of ``web_contents``, ``web_links`` and ``web_files``.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def agentic_actors() -> Iterable[ActorAt]:
         actor_at(f"{place}.actors.feed:FeedActor", name="feed"),
         actor_at(f"{place}.actors.article:ArticleActor", name="article"),
         actor_at(f"{place}.actors.page_contents:PageContentsActor", name="page_contents"),
+        actor_at(f"{place}.actors.page_files:PageFilesActor", name="page_files"),
         actor_at(f"{place}.actors.structured_data:StructuredDataActor", name="structured_data"),
         actor_at(f"{place}.actors.robots_check:RobotsCheckActor", name="robots_check"),
         actor_at(f"{place}.actors.capture:ScreenshotActor", name="screenshot"),

@@ -1,4 +1,4 @@
-"""What a crawl keeps of pages besides their rows, as rows of ``web_contents`` and ``web_links``."""
+"""What a crawl keeps of pages besides their rows: ``web_contents``, ``web_links`` and ``web_files``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentic.core.http import canonical_url, url_key
 from agentic.core.pipeline import CrawledPage, PageContents
 from agentic.mappers import CLEARED
 from agentic.mappers.database.expressions import OneOf
-from agentic.plugins.web.models import WebLinkModel
+from agentic.plugins.web.models import WebFileModel, WebLinkModel
 
 Kept = Mapping[str, tuple[str, PageContents]]
 """Key of a page -> its URL and its stored content."""
@@ -63,6 +63,41 @@ def links_in(kept: Kept) -> Links:
         for link in contents.read.links or ()
         for to_key in [url_key(link.url)]
     }
+
+
+def file_rows(pages: Iterable[CrawledPage]) -> dict[str, dict[str, object]]:
+    """Return the columns of ``web_files``, by key; of a file on several pages, the first page counts."""
+    found: dict[str, dict[str, object]] = {}
+    for page in pages:
+        for file in page.files:
+            url = str(file["url"])
+            found.setdefault(
+                url_key(url),
+                {
+                    "url_key": url_key(url),
+                    "url": url,
+                    "page_url": page.final_url,
+                    **{name: file[name] for name in ("path", "sha256", "size_bytes", "media_type")},
+                    **{name: file.get(name, CLEARED) for name in ("width", "height")},
+                },
+            )
+    return found
+
+
+def unsaved_files(
+    session: Session, project_id: str, execution_id: str, rows: Mapping[str, Mapping[str, object]]
+) -> Iterator[Mapping[str, object]]:
+    """Yield the rows that this execution has not written yet: it counts a logo once, not for each page."""
+    table = cast("Table", inspect(WebFileModel).local_table)
+    among = OneOf(bindparam("files", json.dumps([*rows]), type_=String))
+    mine = (table.c.project_id == project_id, table.c.execution_id == execution_id)
+    query = select(table.c.url_key, table.c.sha256, table.c.path).where(
+        *mine, table.c.url_key.bool_op("IN")(among)
+    )
+    saved = {key: (sha256, path) for key, sha256, path in session.execute(query)}
+    for key, row in rows.items():
+        if saved.get(key) != (row["sha256"], row["path"]):
+            yield row
 
 
 def drop_gone_links(session: Session, project_id: str, kept: Kept, links: Links) -> None:

@@ -19,8 +19,22 @@ from agentic.core.pipeline import (
 from agentic.core.pipeline.crawl.page_items import key_text
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.mappers import CLEARED, ResultMapper, utc_now
-from agentic.plugins.web.keeping import Kept, content_rows, drop_gone_links, kept_of, links_in
-from agentic.plugins.web.models import ItemModel, WebContentModel, WebLinkModel, WebPageModel
+from agentic.plugins.web.keeping import (
+    Kept,
+    content_rows,
+    drop_gone_links,
+    file_rows,
+    kept_of,
+    links_in,
+    unsaved_files,
+)
+from agentic.plugins.web.models import (
+    ItemModel,
+    WebContentModel,
+    WebFileModel,
+    WebLinkModel,
+    WebPageModel,
+)
 
 WAYS = ("fetched_at", "fetched_by", "attempts")
 """Columns about the fetch of a page, not its content."""
@@ -61,7 +75,9 @@ class WebResultMapper(ResultMapper):
         saved = self.save_rows(WebPageModel, rows, volatile=WAYS)
         items = [_Item(*item, _tries(page)) for page in pages for item in items_of(page)]
         saved += self._save_items(pipeline, items)
-        return saved + self._keep(kept) if (kept := kept_of(pages)) else saved
+        if kept := kept_of(pages):
+            saved += self._keep(kept)
+        return saved + self._save_files(files) if (files := file_rows(pages)) else saved
 
     def mark_gone(self, pages: Sequence[FailedPage]) -> SaveCounts:
         """Mark the stored rows of pages that are not there any more; return what became of the rows."""
@@ -82,6 +98,11 @@ class WebResultMapper(ResultMapper):
         saved += self.save_rows(WebLinkModel, links.values())
         drop_gone_links(self.db_session, self.agent.project_id, kept, links)
         return saved
+
+    def _save_files(self, files: Mapping[str, Mapping[str, object]]) -> SaveCounts:
+        """Store the files of pages; another page that names a file does not count as an update."""
+        rows = unsaved_files(self.db_session, self.agent.project_id, self.execution_id, files)
+        return self.save_rows(WebFileModel, [*rows], volatile=["page_url"])
 
     def _save_items(self, pipeline: str, items: Sequence[_Item]) -> SaveCounts:
         rows = (

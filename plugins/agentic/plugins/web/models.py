@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import JSON, Index, String, Text
+from sqlalchemy import JSON, BigInteger, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from agentic.core.types import JSONValue
@@ -92,6 +92,36 @@ class WebLinkModel(SourceColumns, Base):
     rel: Mapped[str] = mapped_column(Text)
     text: Mapped[str] = mapped_column(Text)
     is_followed: Mapped[bool]
+
+
+class WebFileModel(SourceColumns, Base):
+    """A file that a crawl downloaded, one row for each project and URL.
+
+    Files with the same content have one ``path``. A file that disappears from the site stays.
+
+    Attributes:
+        url_key: Hash of ``url``.
+        url: As it was requested.
+        page_url: A page that names it: where a crawl saw it last.
+        path: Where the file is: below the folder ``files``, or its URL in an object store.
+        sha256: Hash of its content.
+        size_bytes: Size of its content.
+        media_type: As the server says, or by the ending of its URL; "" if both are unknown.
+        width: In pixels, of an image whose size could be read.
+        height: Like ``width``.
+    """
+
+    __tablename__ = "web_files"
+
+    url_key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    url: Mapped[str] = mapped_column(Text)
+    page_url: Mapped[str] = mapped_column(Text)
+    path: Mapped[str] = mapped_column(Text)
+    sha256: Mapped[str] = mapped_column(String(64))
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    media_type: Mapped[str] = mapped_column(Text)
+    width: Mapped[int | None]
+    height: Mapped[int | None]
 
 
 class ItemModel(SourceColumns, Base):

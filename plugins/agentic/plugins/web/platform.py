@@ -6,7 +6,13 @@ from agentic.core.hooks import Platform
 from agentic.plugins.web.doctor import DOCTOR, PLATFORM_NAME
 from agentic.plugins.web.executor import WebAgentExecutor
 from agentic.plugins.web.mapper import WebResultMapper
-from agentic.plugins.web.models import ItemModel, WebContentModel, WebLinkModel, WebPageModel
+from agentic.plugins.web.models import (
+    ItemModel,
+    WebContentModel,
+    WebFileModel,
+    WebLinkModel,
+    WebPageModel,
+)
 from agentic.plugins.web.settings import WebSettings
 
 PLATFORM = Platform(
@@ -15,6 +21,6 @@ PLATFORM = Platform(
     mapper=WebResultMapper,
     settings=WebSettings,
     migrations="agentic.plugins.web.migrations",
-    models=[WebContentModel, WebLinkModel, WebPageModel, ItemModel],
+    models=[WebContentModel, WebFileModel, WebLinkModel, WebPageModel, ItemModel],
     doctor=DOCTOR,
 )

@@ -36,6 +36,7 @@ from agentic.plugins.web.actors.feed import FeedActor
 from agentic.plugins.web.actors.fetch import FetchActor
 from agentic.plugins.web.actors.json_items import JsonActor
 from agentic.plugins.web.actors.page_contents import PageContentsActor
+from agentic.plugins.web.actors.page_files import PageFilesActor
 from agentic.plugins.web.actors.robots_check import RobotsCheckActor
 from agentic.plugins.web.actors.search import SearchActor
 from agentic.plugins.web.actors.sitemap import SitemapActor
@@ -253,6 +254,18 @@ class TestPageContents(ActorContract):
     @pytest.fixture
     def failures(self) -> Failures:
         return {"too_large": Failing(given={"page": page(DEEP), "links": True})}
+
+
+class TestPageFiles(ActorContract):
+    actor = PageFilesActor
+
+    @pytest.fixture
+    def given(self) -> Config:
+        return {"page": page("<img srcset='/a.png 1x, /b.png 2x'><a href=/c.pdf>"), "select": "img, a"}
+
+    @pytest.fixture
+    def failures(self) -> Failures:
+        return unread(select="img")
 
 
 class TestStructuredData(ActorContract):

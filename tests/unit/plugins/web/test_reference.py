@@ -46,6 +46,6 @@ def test_the_table_of_actors_says_what_each_takes_gives_and_fails_with(actor: ty
 def test_every_pipeline_that_is_shown_can_be_used() -> None:
     text = (DOCS / "how-to" / "read-a-page.md").read_text(encoding="utf-8")
     shown = re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
-    assert len(shown) == 5
+    assert len(shown) == 6
     for block in shown:
         assert parse_spec(block, get_registry().actors).steps

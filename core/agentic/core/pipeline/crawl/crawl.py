@@ -13,7 +13,8 @@ from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
 from agentic.core.http import HttpError
 from agentic.core.http.sessions.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl.borders import border_notes
-from agentic.core.pipeline.crawl.follow import scope_of
+from agentic.core.pipeline.crawl.files import KnownFiles, PageFiles
+from agentic.core.pipeline.crawl.follow import CrawlScope, scope_of
 from agentic.core.pipeline.crawl.page import PageProcessor
 from agentic.core.pipeline.crawl.report import CrawlReport
 from agentic.core.pipeline.crawl.seeding import FailedPart, Seeding, listed_pages, starts_of
@@ -29,6 +30,7 @@ from agentic.core.pipeline.policies.retry_events import OF_PAGES, tell_changes
 from agentic.core.pipeline.spec.amounts import exceeds
 from agentic.core.pipeline.spec.own_secrets import NO_OWN_SECRETS, OwnSecrets
 from agentic.core.pipeline.spec.spec import CrawlStep, resolved_crawl
+from agentic.core.pipeline.spec.step_names import file_actors
 from agentic.core.pipeline.steps.calls import ActorCall
 from agentic.core.pipeline.steps.nodes import TurnOnce
 from agentic.core.pipeline.steps.positions import (
@@ -115,6 +117,7 @@ class CrawlNode(Executor):
         self._step = step
         self._tools = tools
         self._under_way = RunningCrawls()
+        self._known_files = KnownFiles()
 
     @handler
     async def begin(self, state: PipelineState, ctx: WorkflowContext) -> CrawlTurn | PipelineState | None:
@@ -232,9 +235,10 @@ class CrawlNode(Executor):
         async def rerun(name: str) -> None:
             await tools.reruns[name].once(context, state)
 
+        scope = scope_of(step, starts_of(step), self._credentials(step))
         return PageProcessor(
             step=step,
-            scope=scope_of(step, starts_of(step), self._credentials(step)),
+            scope=scope,
             actors=tools.actors,
             levels=tools.levels,
             context=context,
@@ -244,6 +248,24 @@ class CrawlNode(Executor):
             credentials=self._credentials(step),
             tell=lambda url: tell_changes(ctx, url, context.decide, OF_PAGES),
             rerun=rerun,
+            files=self._files(step, scope, hidden, context, ctx.run_id),
+        )
+
+    def _files(
+        self, step: CrawlStep, scope: CrawlScope, hidden: Hidden, context: ActorContext, run_id: RunId
+    ) -> PageFiles | None:
+        if step.files is None:
+            return None
+        return PageFiles(
+            step.files,
+            [caller for _, caller in file_actors(step, step.files)],
+            actors=self._tools.actors,
+            context=context,
+            levels=self._tools.levels,
+            hidden=hidden,
+            scope=scope,
+            run_id=run_id,
+            known=self._known_files,
         )
 
     async def _work_off(

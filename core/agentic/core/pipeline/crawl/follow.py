@@ -78,12 +78,12 @@ class CrawlScope:
 
     def includes(self, url: str) -> bool:
         """Whether the rules of ``follow`` include a link."""
-        return _fits_as(url, self.include) and not _fits_as(url, self.exclude)
+        return fits_page(url, self.include) and not fits_page(url, self.exclude)
 
     def detail_of(self, url: str) -> int | None:
         """Return which rule of ``detail`` reads the page; None if it describes no item."""
         for number, patterns in enumerate(self.details):
-            if _fits_as(url, patterns):
+            if fits_page(url, patterns):
                 return number
         return None
 
@@ -158,7 +158,7 @@ def fits(url: str, patterns: Sequence[str]) -> bool:
     return any(_compiled(p).match(_path_of(url) if p.startswith("/") else url) for p in patterns)
 
 
-def _fits_as(url: str, patterns: Sequence[str]) -> bool:
+def fits_page(url: str, patterns: Sequence[str]) -> bool:
     """Whether one of the globs matches the URL as it stands on its page, or its canonical spelling."""
     if fits(url, patterns):
         return True

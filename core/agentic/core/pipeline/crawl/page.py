@@ -22,6 +22,7 @@ from agentic.core.actors import (
 )
 from agentic.core.http import canonical_url, url_key
 from agentic.core.http.sessions.url_credentials import UrlCredentials
+from agentic.core.pipeline.crawl.files import PageFiles, without_files
 from agentic.core.pipeline.crawl.follow import CrawlScope, FoundLinks
 from agentic.core.pipeline.crawl.page_items import FoundItem, found_items, with_items
 from agentic.core.pipeline.crawl.repeated import RepeatedInput
@@ -108,6 +109,7 @@ class PageProcessor:
         credentials: Credentials in URLs of the crawl: put back for each request, and stored nowhere.
         tell: Returns the reporter of the failed attempts at a page.
         rerun: Runs an earlier step again, by its id.
+        files: Downloads the files of pages; None if the crawl wants none.
         inputs: Path in the step -> checked input of the actor there.
     """
 
@@ -122,6 +124,7 @@ class PageProcessor:
     credentials: UrlCredentials
     tell: Callable[[str], OnAttempt]
     rerun: Callable[[str], Awaitable[None]]
+    files: PageFiles | None = None
     inputs: dict[ValuePath, RepeatedInput] = field(default_factory=dict)
 
     def note(self, counts: FrontierCounts) -> None:
@@ -143,14 +146,18 @@ class PageProcessor:
             found.moves = self._moves(entry, page)
             read = await self._links(page)
             named = filter(None, [page.refresh_url, read.next_url])
-            found.links = self.scope.links([*named, *read.list_item_urls], entry.depth + 1)
+            links: Sequence[str] = [*named, *read.list_item_urls]
             warnings: list[PageWarning] = []
+            file_urls: Sequence[str] = ()
+            if self.files is not None and (file_urls := await self.files.find(page, warnings)):
+                links = without_files(links, file_urls)
+            found.links = self.scope.links(links, entry.depth + 1)
             crawled = self._crawled(entry, page, read.title, await self._items(page, warnings))
-            if warnings:
-                crawled = replace(crawled, warnings=tuple(warnings))
-            if not self.step.store.is_wanted:
-                return crawled
-            return replace(crawled, contents=await self._contents(page, found.links.links))
+            if self.step.store.is_wanted:
+                crawled = replace(crawled, contents=await self._contents(page, found.links.links))
+            if self.files is not None and file_urls:  # at the end: a page that fails is fetched again
+                crawled = replace(crawled, files=await self.files.load(page, file_urls, warnings))
+            return replace(crawled, warnings=tuple(warnings)) if warnings else crawled
 
         outcome = await try_until_settled(once, self.step.fetch.actor, partial(self._retry_context, entry))
         count = len(outcome.attempts)

@@ -88,7 +88,8 @@ class CrawledPage:
         fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
         attempts: Every attempt if there was more than one; otherwise empty.
         contents: Further contents to store; None if the crawl stores none.
-        warnings: About the reading of its items.
+        warnings: About the reading of its items, and its files.
+        files: The downloaded files of the page, each as an item of the actor ``download``.
         has_row: Whether the page gets a row of its own; an item in ``fields`` always gets one.
     """
 
@@ -108,6 +109,7 @@ class CrawledPage:
     contents: PageContents | None = None
     has_row: bool = True
     warnings: tuple[PageWarning, ...] = ()
+    files: tuple[Mapping[str, JSONValue], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -137,7 +137,9 @@ async def try_until_settled(
                 await retry_context.sleep(decision.wait_s)
 
 
-def retrying(levels: Levels) -> Callable[[str, Callable[[], Awaitable[None]]], Awaitable[None]]:
+def retrying(
+    levels: Levels, hidden: Hidden = NOTHING_HIDDEN
+) -> Callable[[str, Callable[[], Awaitable[None]]], Awaitable[None]]:
     """Return a function that does a part of a work, and repeats it as the rules say.
 
     Only the retries of a rule count: a fallback cannot do a part.
@@ -162,7 +164,9 @@ def retrying(levels: Levels) -> Callable[[str, Callable[[], Awaitable[None]]], A
             is_retry = attempt.decision is not None and attempt.decision.action == "retry"
 
         outcome = await try_until_settled(
-            once, PART, lambda: RetryContext(levels=levels, subject=safe_url(subject), tell=note)
+            once,
+            PART,
+            lambda: RetryContext(levels=levels, subject=safe_url(subject), hidden=hidden, tell=note),
         )
         if isinstance(outcome, GivenUp):
             raise failures[-1]

@@ -29,6 +29,7 @@ from agentic.core.pipeline.spec.spec import (
     Config,
     CrawlStep,
     LoopStep,
+    PageActor,
     PipelineSpec,
     PipelineStep,
     Step,
@@ -84,7 +85,7 @@ def store_fault(step: CrawlStep) -> str | None:
         return None
     if step.store.is_wanted:
         return "kept page content belongs to the page's row; remove pages: false"
-    if step.detail is None:
+    if step.detail is None and step.files is None:
         return "a crawl without page rows stores items only; set detail to extract items"
     return None
 
@@ -230,6 +231,9 @@ def _may_be(name: str, known: Known) -> bool:
 def _crawl(step: CrawlStep, actors: Actors, known: Known, place: ValuePath) -> Iterator[Fault]:
     for keys, page_actor in page_actors(step):
         key = str(keys[0])
+        if key == "files":
+            yield from _files(page_actor, actors, (*place, key))
+            continue
         is_function = keys[-1] == PYTHON
         given: Known = {**known, _CRAWL_GIVES[key]: None, **({"item": None} if is_function else {})}
         at = (*place, *keys[:-1]) if is_function else (*place, *keys)
@@ -245,6 +249,15 @@ def _crawl(step: CrawlStep, actors: Actors, known: Known, place: ValuePath) -> I
     if fault := store_fault(step):
         yield Fault(place=(*place, "store"), message=fault)
     yield from _references(crawl_settings(step), known, place, may_hide=False)
+
+
+def _files(page_actor: PageActor, actors: Actors, place: ValuePath) -> Iterator[Fault]:
+    """Check one of the two actors that share the keys of ``files``."""
+    actor = actors.get(page_actor.actor)
+    if actor is None:
+        yield Fault(place=place, message=unknown_actor(page_actor.actor, actors))
+    else:
+        yield from _config(actor.Input, page_actor.config, place)
 
 
 def _fields_fault(key: str, actor: type[Actor], config: Config) -> str | None:

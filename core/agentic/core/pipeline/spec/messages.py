@@ -16,6 +16,7 @@ from agentic.core.pipeline.spec.inputs import InputSpec
 from agentic.core.pipeline.spec.spec import (
     STEP_TYPES,
     DetailRules,
+    FileRules,
     FollowRules,
     Limits,
     PageActor,
@@ -37,6 +38,7 @@ _PARTS: Mapping[str, type[BaseModel]] = {
     "limits": Limits,
     "follow": FollowRules,
     "fetch": PageActor,
+    "files": FileRules,
     "links": PageActor,
     "rule": DetailRules,
     "rules": DetailRules,

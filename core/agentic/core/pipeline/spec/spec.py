@@ -242,6 +242,31 @@ class StoreRules(_Part):
         return self.links or self.text or self.markdown or self.html
 
 
+class FileRules(_Part):
+    """Which files of its pages a crawl downloads; each becomes a row."""
+
+    select: str = Field(
+        min_length=1, description="CSS selector of the elements that name files: img, a[href$='.pdf' i]."
+    )
+    attr: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Attribute with the URL. Default: src, srcset, href and so on.",
+    )
+    match: Texts = Field(default=("*",), description="Globs as for follow: the pages that have such files.")
+    types: Texts = Field(
+        default=(), description="Media types to accept, such as image/*; others are not stored."
+    )
+    max_bytes: Count = Field(default=100_000_000, description="Largest file.")
+    max_per_page: Count = Field(default=100, description="Largest number of files of a page.")
+    folder: str = Field(
+        default="downloads",
+        min_length=1,
+        description="Folder below the project's files, or a URL of an object store: s3://bucket/images.",
+    )
+    timeout_s: Seconds = Field(default=600.0, description="Timeout for each file.")
+
+
 class CrawlStep(_WhenStep):
     """Fetch pages and follow their links until none is left; pages and items go straight to the tables.
 
@@ -256,6 +281,7 @@ class CrawlStep(_WhenStep):
     links: PageActor = PageActor(actor="extract_list", config={"item_selector": "a[href]"})
     detail: Details | None = Field(default=None, description="A rule, or several: the first match extracts.")
     store: StoreRules = StoreRules()
+    files: FileRules | None = Field(default=None, description="Files to download; none by default.")
     sitemaps: bool | tuple[str, ...] = Field(
         default=False,
         description="Also start at the pages of these sitemaps; true: those in robots.txt.",

@@ -19,6 +19,7 @@ from agentic.core.pipeline.spec.spec import (
     ChooseStep,
     Config,
     CrawlStep,
+    FileRules,
     LoopStep,
     PageActor,
     PipelineStep,
@@ -31,6 +32,12 @@ CRAWL_RESULTS = ("done", "failed", "left")
 PIPELINE_RESULTS = ("items", "counts")
 CONTENTS_ACTOR = "page_contents"
 """Extracts the kept content of a crawled page besides its row."""
+
+FILES_ACTOR = "page_files"
+"""Finds the files of a crawled page."""
+
+DOWNLOAD_ACTOR = "download"
+"""Downloads a file of a crawled page."""
 
 PYTHON = "python"
 """Key of the function for each item of a page."""
@@ -184,6 +191,8 @@ def page_actors(step: CrawlStep) -> Iterator[tuple[ValuePath, PageActor]]:
             yield (*place, PYTHON), PageActor(actor=rules.python)
     if step.store.is_wanted:
         yield ("store",), contents_actor(step)
+    if step.files is not None:
+        yield from file_actors(step, step.files)
 
 
 def detail_place(step: CrawlStep, number: int) -> ValuePath:
@@ -194,6 +203,17 @@ def detail_place(step: CrawlStep, number: int) -> ValuePath:
 def contents_actor(step: CrawlStep) -> PageActor:
     """Return the actor that reads the contents a crawl keeps of each page."""
     return PageActor(actor=CONTENTS_ACTOR, config=step.store.model_dump(mode="json", exclude={"pages"}))
+
+
+def file_actors(step: CrawlStep, rules: FileRules) -> Iterator[tuple[ValuePath, PageActor]]:
+    """Yield the actors that find the files of a page and download them, with their keys."""
+    given = rules.model_dump(mode="json", exclude_none=True)
+    finding: Config = {name: given[name] for name in ("select", "attr", "max_per_page") if name in given}
+    loading: Config = {name: given[name] for name in ("types", "max_bytes", "folder", "timeout_s")}
+    if "session" in step.fetch.config:
+        loading["session"] = step.fetch.config["session"]
+    yield ("files",), PageActor(actor=FILES_ACTOR, config=finding)
+    yield ("files", DOWNLOAD_ACTOR), PageActor(actor=DOWNLOAD_ACTOR, config=loading)
 
 
 def why_unreachable(path: Path, known: Mapping[str, tuple[str, ...] | None]) -> str | None:

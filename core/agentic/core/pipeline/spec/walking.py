@@ -66,6 +66,15 @@ def reads_items(steps: Sequence[Step]) -> bool:
     )
 
 
+def downloads_files(steps: Sequence[Step]) -> bool:
+    """Whether a crawl among the steps, or within them, downloads files of its pages."""
+    return any(
+        (isinstance(step, CrawlStep) and step.files is not None)
+        or any(downloads_files(row) for _, row in rows_of(step))
+        for step in steps
+    )
+
+
 def named_by(spec: PipelineSpec) -> Iterator[str]:
     """Yield the name of every actor that a pipeline may call, some of them several times."""
     for step in spec.steps:

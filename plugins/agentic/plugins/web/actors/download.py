@@ -111,15 +111,16 @@ async def _download(ctx: ActorContext, given: DownloadInput, url: str) -> Item:
             )
         )
         if response.status == 304 and known is not None:
-            return cast(Item, known["item"])
+            return {**_addresses(url, response), **cast(Item, known["item"])}
         media_type = body.media_type
         size = await in_thread(lambda: image_size(file.path)) if media_type.startswith("image/") else None
         stored = await file.keep(content_name(file.sha256, media_type, response.url), media_type)
-    item = _item(url, response, stored, size)
+    facts = _facts(stored, size)
     validators = {name: response.headers.get(name) for name in ("etag", "last-modified")}
-    memory: JSONValue = {"folder": given.folder, "item": item, **validators}
+    # Without its addresses: they may contain a password.
+    memory: JSONValue = {"folder": given.folder, "item": facts, **validators}
     await ctx.memory.put(memory_key, memory if any(validators.values()) else None)
-    return item
+    return {**_addresses(url, response), **facts}
 
 
 async def _known(ctx: ActorContext, given: DownloadInput, key: str) -> Mapping[str, JSONValue] | None:
@@ -140,8 +141,12 @@ def _conditions(known: Mapping[str, JSONValue] | None) -> dict[str, str]:
     return {name: str(value) for name, value in fields.items() if value}
 
 
-def _item(url: str, response: HttpResponse, stored: StoredFile, size: tuple[int, int] | None) -> Item:
-    facts: Item = {"url": url, "final_url": request_url(response.url), **asdict(stored)}
+def _addresses(url: str, response: HttpResponse) -> Item:
+    return {"url": url, "final_url": request_url(response.url)}
+
+
+def _facts(stored: StoredFile, size: tuple[int, int] | None) -> Item:
+    facts: Item = asdict(stored)
     return facts if size is None else {**facts, "width": size[0], "height": size[1]}
 
 

@@ -1,1 +1,1 @@
-"""Alembic migrations of `web_pages`, `web_contents`, `web_links` and `items`."""
+"""Alembic migrations of `web_pages`, `web_contents`, `web_links`, `web_files` and `items`."""
