@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from agentic.core.http import AccountBudget, Fetcher, HostBudget, HttpPolicy, SharedTransport, open_budget
+from agentic.core.http.exits.pool import Exits
 from agentic.core.http.failures import Verdict, failure_of
 from agentic.core.http.politeness.budget import is_shareable
 from agentic.core.logging import get_logger
@@ -52,7 +53,11 @@ class ProjectHttp:
     ) -> None:
         self.keys = SecretKeys.configured(settings)
         self.secrets = SqlSecrets(database, project_id, self.keys)
-        self._transport = SharedTransport(policy, secret=self.secrets.secret)
+        self._transport = (
+            Exits(policy, secret=self.secrets.secret)
+            if policy.proxies
+            else SharedTransport(policy, secret=self.secrets.secret)
+        )
         self._budget = shared_budget(settings)
         self.fetcher = Fetcher(
             policy,
@@ -89,12 +94,12 @@ def own_turns(budget: HostBudget, project_id: str, policy: HttpPolicy, account: 
     Args:
         budget: The budget that all workers share.
         project_id: The project that sends requests.
-        policy: May name a proxy.
+        policy: May name proxies.
         account: The account, where a service counts by account; else "".
     """
     if account:
         return AccountBudget(budget, f"{project_id}/{account}")
-    return AccountBudget(budget, project_id) if policy.proxy else budget
+    return AccountBudget(budget, project_id) if policy.proxy or policy.proxies else budget
 
 
 @lru_cache

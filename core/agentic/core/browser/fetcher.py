@@ -11,6 +11,7 @@ from agentic.core.browser.messages import BrowserRequest, RenderedPage
 from agentic.core.browser.port import Browser, Politeness
 from agentic.core.errors import SettingsError
 from agentic.core.http import FailureClass, Fetcher, FetchError, HttpRequest
+from agentic.core.http.exits.pool import Exit, Exits
 from agentic.core.http.transports.shared import ReadSecret, whole_policy
 from agentic.core.http.urls import origin_of
 
@@ -50,8 +51,12 @@ class BrowserFetcher:
         asked = BrowserRequest(url=request) if isinstance(request, str) else request
         origin_of(asked.url)  # refuses URLs other than http and https
         policy = self._fetcher.policy
-        proxy = await self._proxy()
-        async with _Turns(self._fetcher, documents_allowed(asked, policy.max_redirects)) as turns:
+        exits = self._fetcher.exits
+        used = None
+        if exits is not None:
+            used = await exits.choose(asked.url, asked.session.name if asked.session else None)
+        proxy = await self._proxy(used)
+        async with _Turns(self._fetcher, documents_allowed(asked, policy.max_redirects), used) as turns:
             politeness = Politeness(
                 guard=self._fetcher.guard,
                 user_agent=policy.user_agent,
@@ -60,12 +65,30 @@ class BrowserFetcher:
                 enter=turns.enter,
                 proxy=proxy,
             )
-            page = await self._browser.render(asked, politeness)
-        await self._fetcher.judge(HttpRequest(url=asked.url, session=asked.session), page.as_response())
+            if exits is None or used is None:
+                page = await self._browser.render(asked, politeness)
+            else:
+                page = await self._render_through(exits, used, asked, politeness, turns)
+        response = page.as_response()
+        await self._fetcher.judge(HttpRequest(url=asked.url, session=asked.session), response, used)
         return page
 
-    async def _proxy(self) -> SecretStr | None:
-        policy = await whole_policy(self._fetcher.policy, self._secret)
+    async def _render_through(
+        self, exits: Exits, used: Exit, asked: BrowserRequest, politeness: Politeness, turns: _Turns
+    ) -> RenderedPage:
+        """Show a page through one of several proxies, and note how it went."""
+        sent_at = exits.begin(used)
+        try:
+            page = await self._browser.render(asked, politeness)
+        except FetchError as exc:
+            if exc is not turns.failure:  # a refused turn says nothing about the proxy
+                exits.note_failure(used, exc, exc.url, sent_at)
+            raise
+        exits.note_answer(used, sent_at, len(page.body))
+        return page
+
+    async def _proxy(self, used: Exit | None) -> SecretStr | None:
+        policy = used.policy if used else await whole_policy(self._fetcher.policy, self._secret)
         if policy.proxy is not None and not policy.proxy.get_secret_value().startswith(WAYS):
             raise SettingsError("browsers support http:// and https:// proxies only; set another one")
         return policy.proxy
@@ -83,7 +106,9 @@ class _Turns:
     each other would wait forever.
     """
 
-    def __init__(self, fetcher: Fetcher, allowed: int) -> None:
+    def __init__(self, fetcher: Fetcher, allowed: int, used: Exit | None = None) -> None:
+        self.failure: FetchError | None = None
+        self._exit = used
         self._fetcher = fetcher
         self._allowed = allowed
         self._left = allowed
@@ -101,4 +126,8 @@ class _Turns:
             reason = f"more than {self._allowed} pages lead to it; the site may redirect in a circle"
             raise FetchError(url, FailureClass.TOO_MANY_REDIRECTS, reason)
         self._left -= 1
-        await self._turn.enter_async_context(self._fetcher.turn(url))
+        try:
+            await self._turn.enter_async_context(self._fetcher.turn(url, self._exit))
+        except FetchError as exc:
+            self.failure = exc
+            raise

@@ -8,6 +8,9 @@ from agentic.core.errors import AgenticError
 from agentic.core.masking import mask_known
 from agentic.core.settings import safe_url
 
+PROXY = "proxy"
+"""``detail`` of a failure that is the proxy's: it cannot be reached, or refuses the user."""
+
 MAX_SHOWN = 2_048  # characters of a URL in a message
 
 
@@ -72,7 +75,7 @@ class FetchError(HttpError):
         detail: One more word, if there is one. For ``rate_limited`` the source of the limit (``host``,
             ``account``, ``resource`` for one part of the host, ``rate`` for the policy's own, or ``budget``
             when the budget is unavailable), for ``blocked`` the obstacle (``challenge``, ``captcha``,
-            ``html_for_json``).
+            ``html_for_json``), for a fault of the proxy ``proxy``.
     """
 
     def __init__(
@@ -112,6 +115,15 @@ class MissingProxyError(HttpError, LookupError):
             f"the proxy is the secret {name!r}, but secrets are not available here; run an agent"
         )
         self.name = name
+
+
+class InvalidProxyError(HttpError, ValueError):
+    """A secret that should be a list of proxies is something else."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"the secret {name!r} is not a list of proxies, one per line: {reason}")
+        self.name = name
+        self.reason = reason
 
 
 class PrivateAddressError(HttpError):

@@ -7,13 +7,14 @@ import copy
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
 from agentic.core.http.caching.cache import PROCESS_CACHE, HttpCache
 from agentic.core.http.caching.revalidation import Revalidation
 from agentic.core.http.errors import FailureClass, FetchError
+from agentic.core.http.exits.pool import FAULTS, REFUSALS, Exit, Exits
 from agentic.core.http.failures import Verdict, failure_of
 from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import HttpRequest, HttpResponse
@@ -22,7 +23,7 @@ from agentic.core.http.politeness.budget import PROCESS_BUDGET, HostBudget
 from agentic.core.http.politeness.robots import MAX_BYTES as ROBOTS_BYTES
 from agentic.core.http.politeness.robots import RobotsGate
 from agentic.core.http.politeness.slots import note_begun
-from agentic.core.http.politeness.turns import HostTurns, ResourceOf
+from agentic.core.http.politeness.turns import GaveWayError, GiveWay, HostTurns, ResourceOf
 from agentic.core.http.redirects import PERMANENT, next_request
 from agentic.core.http.resolving import request_url
 from agentic.core.http.sessions.credentials import learn_credentials, learn_session
@@ -30,6 +31,9 @@ from agentic.core.http.sessions.site_cookies import SiteCookies
 from agentic.core.http.transports.choice import open_transport
 from agentic.core.http.transports.port import Transport
 from agentic.core.http.urls import host_of, without_credentials
+
+ROBOTS_TRIES = 3
+"""With several proxies, a robots.txt is asked for through so many of them, if some are refused."""
 
 
 @asynccontextmanager
@@ -47,11 +51,36 @@ async def open_fetcher(
         cache: Keeps answers, if the policy allows it; by default, in this process.
 
     Raises:
-        MissingTransportError: The policy's transport is not installed.
+        MissingTransportError: The policy's transport is not installed. With several proxies, the first fetch
+            raises it.
     """
     chosen = policy or HttpPolicy()
+    if chosen.proxies:
+        exits = Exits(chosen)
+        try:
+            yield Fetcher(chosen, exits, budget=budget, cache=cache)
+        finally:
+            await exits.aclose()
+        return
     async with open_transport(chosen) as transport:
         yield Fetcher(chosen, transport, budget=budget, cache=cache)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The way of a fetch to the network; with several proxies, each is a way of its own.
+
+    Attributes:
+        transport: Sends single requests.
+        turns: The turns of hosts on this way.
+        kept: The cache of answers that came this way; None without a cache.
+        exit: The proxy, if it is one of several.
+    """
+
+    transport: Transport
+    turns: HostTurns
+    kept: Revalidation | None = None
+    exit: Exit | None = None
 
 
 class Fetcher:
@@ -65,10 +94,11 @@ class Fetcher:
         policy: Limits and politeness.
         guard: The allowed addresses; for clients with their own connections, such as a browser.
         robots: The robots.txt rules of sites; available even if the policy ignores them.
+        exits: The proxies, if the policy has several.
 
     Args:
         policy: Limits and politeness.
-        transport: Sends single requests.
+        transport: Sends single requests; for a policy with several proxies, the exits.
         budget: When each host may be requested again.
         cache: Keeps answers, if the policy allows it.
         verdict: Decides which answers are failures; for an API with its own rules.
@@ -80,7 +110,7 @@ class Fetcher:
     def __init__(  # noqa: PLR0913 - all but two are for tests and for the rooms above
         self,
         policy: HttpPolicy,
-        transport: Transport,
+        transport: Transport | Exits,
         *,
         budget: HostBudget = PROCESS_BUDGET,
         cache: HttpCache = PROCESS_CACHE,
@@ -91,16 +121,17 @@ class Fetcher:
     ) -> None:
         self.policy = policy
         self.guard = AddressGuard(policy.allow_private_hosts)
-        self._transport = transport
+        self.exits = transport if isinstance(transport, Exits) else None
+        self._budget = budget
+        self._cache = cache
+        self._sleep = sleep
+        self._resource_of = resource_of
         self._verdict = verdict
         self._cookies: SiteCookies | None = None
-        self._turns = HostTurns(policy, budget, sleep, resource_of)
+        self._way = None if isinstance(transport, Exits) else self._new_way(transport)
+        self._ways: dict[Exit, Way] = {}
         self.robots = RobotsGate(self._load_robots, policy.user_agent, clock)
         self._obeyed = self.robots if policy.obey_robots else None
-        caching = policy.caching
-        self._kept = (
-            Revalidation(cache, caching, policy.user_agent, proxy_id=policy.proxy_id) if caching else None
-        )
 
     async def fetch(self, request: HttpRequest | str) -> HttpResponse:
         """Return the answer at the end of all redirects.
@@ -118,8 +149,12 @@ class Fetcher:
         asked = HttpRequest(url=request) if isinstance(request, str) else request
         if (written := request_url(asked.url)) != asked.url:
             asked = replace(asked, url=written)
-        response = await self._follow(asked, self._obeyed if asked.obey_robots else None)
-        await self.judge(asked, response)
+        robots = self._obeyed if asked.obey_robots else None
+        if self.exits is not None:
+            return await self._fetch_through_exit(self.exits, asked, robots)
+        way = self._way_of(None)
+        response = await self._follow(asked, robots, way)
+        await self._judge(asked, response, way)
         return response
 
     def with_cookies(self, cookies: SiteCookies) -> Fetcher:
@@ -132,7 +167,7 @@ class Fetcher:
         return found
 
     @asynccontextmanager
-    async def turn(self, url: str) -> AsyncIterator[None]:
+    async def turn(self, url: str, exit: Exit | None = None) -> AsyncIterator[None]:  # noqa: A002 - its name
         """Wait until ``url`` may be loaded without :meth:`fetch`, for example by a browser::
 
             async with fetcher.turn(url):
@@ -141,44 +176,116 @@ class Fetcher:
         Checks robots.txt and waits for one of the host's connections and for its turn; the connection is
         kept until the end of the ``async with``. Pass the answer to :meth:`judge`.
 
+        Args:
+            url: The URL to load.
+            exit: The proxy that loads it, if it is one of several: from ``exits.choose``.
+
         Raises:
             FetchError: As from :meth:`fetch`, for faults before a page is loaded.
         """
-        leave = await self._begin(url, self._obeyed)
+        leave = await self._begin(url, self._obeyed, self._way_of(exit))
         note_begun()
         try:
             yield
         finally:
             leave()
 
-    async def judge(self, request: HttpRequest, response: HttpResponse) -> None:
+    async def judge(
+        self,
+        request: HttpRequest,
+        response: HttpResponse,
+        exit: Exit | None = None,  # noqa: A002 - its name
+    ) -> None:
         """Refuse an answer that is a failure, and block its host for as long as it asks.
+
+        Args:
+            request: The request.
+            response: Its answer.
+            exit: The proxy of the answer, if it is one of several.
 
         Raises:
             FetchError: It is a failure; ``failure_class`` says which.
         """
+        await self._judge(request, response, self._way_of(exit))
+
+    async def _judge(self, request: HttpRequest, response: HttpResponse, way: Way) -> None:
         if failure := self._verdict(request, response, datetime.now(UTC)):
-            await self._turns.note(failure, response.url)
+            await self._note(failure, response, way)
             raise failure
+        if way.exit is not None and self.exits is not None:
+            self.exits.note_success(way.exit, response)
+
+    async def _note(self, failure: FetchError, response: HttpResponse, way: Way) -> None:
+        """Block the host that answered for as long as it asks, on this way."""
+        await way.turns.note(failure, response.url)
+        if way.exit is not None and self.exits is not None:
+            self.exits.note_refusal(way.exit, failure, response)
 
     async def leave_alone(self, url: str, seconds: float) -> None:
         """Block the host of ``url`` for that time: the limit that its answers reported is used up.
 
         Requests to it wait, or fail with ``rate_limited`` if the wait is longer than ``max_wait_s``.
         """
-        await self._turns.block(host_of(url), seconds)
+        for way in (self._way,) if self._way is not None else tuple(self._ways.values()):
+            await way.turns.block(host_of(url), seconds)
+
+    def _new_way(self, transport: Transport, exit: Exit | None = None) -> Way:  # noqa: A002 - its name
+        policy, caching = self.policy, self.policy.caching
+        proxy_id = exit.id if exit is not None else policy.proxy_id
+        kept = None
+        if caching:
+            kept = Revalidation(self._cache, caching, policy.user_agent, proxy_id=proxy_id)
+        turns = HostTurns(policy, self._budget, self._sleep, self._resource_of, proxy_id=proxy_id)
+        return Way(transport, turns, kept, exit)
+
+    def _way_of(self, exit: Exit | None) -> Way:  # noqa: A002 - its name
+        if exit is None:
+            if self._way is None:
+                raise ValueError("the policy has several proxies; pass one that exits.choose returned")
+            return self._way
+        if (way := self._ways.get(exit)) is None:
+            if self.exits is not None and len(self._ways) > 2 * len(self.exits.all):  # the list has changed
+                self._ways = {one: way for one, way in self._ways.items() if one in self.exits.all}
+            way = self._ways[exit] = self._new_way(exit.transport, exit)
+        return way
+
+    async def _fetch_through_exit(
+        self, exits: Exits, request: HttpRequest, robots: RobotsGate | None
+    ) -> HttpResponse:
+        """Fetch through the exit whose turn it is; its failures count for it."""
+        while True:
+            used = await exits.choose(request.url, request.session.name if request.session else None)
+            way = self._way_of(used)
+            # A login keeps its exit, and waits.
+            give_way = partial(exits.give_way, used) if request.session is None else None
+            try:
+                response = await self._follow(request, robots, way, give_way=give_way)
+            except GaveWayError:
+                continue
+            await self._judge(request, response, way)
+            return response
 
     async def _follow(
-        self, request: HttpRequest, robots: RobotsGate | None, *, is_asked_for: bool = True
+        self,
+        request: HttpRequest,
+        robots: RobotsGate | None,
+        way: Way,
+        *,
+        is_asked_for: bool = True,
+        give_way: GiveWay | None = None,
     ) -> HttpResponse:
         is_secure = request.session is not None and request.url.lower().startswith("https:")
         left_s = request.timeout_s or self.policy.timeout_s
         moved_to, is_lasting = None, True
         cookies = (self._cookies or SiteCookies()) if self.policy.cookies else None
+        if cookies is not None and way.exit is not None:
+            cookies = cookies.through(way.exit.id)
         for _ in range(self.policy.max_redirects + 1):
             send = partial(
                 self._send,
                 robots=robots,
+                way=way,
+                give_way=give_way,
                 timeout_s=max(left_s, 0.001),
                 is_secure=is_secure,
                 cookies=cookies,
@@ -187,7 +294,7 @@ class Fetcher:
                     request.max_bytes or self.policy.max_bytes, 0 if is_asked_for else ROBOTS_BYTES
                 ),
             )
-            kept = self._kept if request.sink is None else None
+            kept = way.kept if request.sink is None else None
             response = await (kept.exchange(request, send) if kept else send(request))
             if is_asked_for:
                 note_begun()
@@ -198,7 +305,7 @@ class Fetcher:
             if is_lasting:
                 moved_to = without_credentials(following.url)
             left_s -= response.elapsed_s
-            request = following
+            request, give_way = following, None
         reason = (
             f"more than {self.policy.max_redirects} redirects lead to it; the site may redirect in a circle"
         )
@@ -206,16 +313,41 @@ class Fetcher:
 
     async def _load_robots(self, url: str) -> HttpResponse:
         asked = HttpRequest(url=url)
-        response = await self._follow(asked, robots=None, is_asked_for=False)
+        if self.exits is not None:
+            return await self._load_through_exits(self.exits, asked)
+        way = self._way_of(None)
+        response = await self._follow(asked, None, way, is_asked_for=False)
         if failure := failure_of(asked, response, datetime.now(UTC)):
-            await self._turns.note(failure, response.url)
+            await self._note(failure, response, way)
         return response
 
-    async def _send(
+    async def _load_through_exits(self, exits: Exits, request: HttpRequest) -> HttpResponse:
+        """Load a robots.txt; an exit that is refused must not make the rules unknown for all others."""
+        tries_left = ROBOTS_TRIES
+        while True:
+            tries_left -= 1
+            used = await exits.choose(request.url)
+            way = self._way_of(used)
+            try:
+                response = await self._follow(request, None, way, is_asked_for=False)
+            except FetchError as exc:
+                if tries_left and exc.failure_class in FAULTS and not exits.wait_s(request.url):
+                    continue
+                raise
+            failure = failure_of(request, response, datetime.now(UTC))
+            if failure is None:
+                return response
+            await self._note(failure, response, way)
+            if not tries_left or failure.failure_class not in REFUSALS or exits.wait_s(request.url):
+                return response
+
+    async def _send(  # noqa: PLR0913 - all facts of one hop
         self,
         request: HttpRequest,
         *,
         robots: RobotsGate | None,
+        way: Way,
+        give_way: GiveWay | None,
         timeout_s: float,
         is_secure: bool,
         cookies: SiteCookies | None,
@@ -224,9 +356,9 @@ class Fetcher:
         """Send one request with the headers and cookies for that URL, and keep the cookies that come."""
         dressed = _dressed(request, cookies, is_secure=is_secure)
         learn_credentials(dressed.headers)
-        leave = await self._begin(request.url, robots)
+        leave = await self._begin(request.url, robots, way, give_way)
         try:
-            response = await self._transport.send(dressed, timeout_s=timeout_s, max_bytes=max_bytes)
+            response = await way.transport.send(dressed, timeout_s=timeout_s, max_bytes=max_bytes)
         finally:
             leave()
         if request.session is not None:
@@ -235,10 +367,12 @@ class Fetcher:
             cookies.store(request.url, response.set_cookies)
         return response
 
-    async def _begin(self, url: str, robots: RobotsGate | None) -> Callable[[], None]:
+    async def _begin(
+        self, url: str, robots: RobotsGate | None, way: Way, give_way: GiveWay | None = None
+    ) -> Callable[[], None]:
         """Wait until ``url`` may be requested; return a function that ends the turn."""
         delay_s = await robots.check(url) if robots else 0.0
-        return await self._turns.begin(url, delay_s)
+        return await way.turns.begin(url, delay_s, give_way)
 
 
 def _dressed(request: HttpRequest, cookies: SiteCookies | None, *, is_secure: bool) -> HttpRequest:

@@ -24,6 +24,7 @@ from pydantic import (
 from agentic.core.secret_names import SECRET_NAME, secret_name_fault
 from agentic.core.settings import load_settings
 
+Rotation = Literal["round_robin", "random", "sticky_host"]
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 SECRET = re.compile(rf"\$\{{secrets\.({SECRET_NAME})\}}")
 
@@ -74,6 +75,16 @@ class HttpPolicy(BaseModel):
         description="http://, https:// or, with curl_cffi, socks5:// URL for all requests, or "
         "${secrets.NAME}. The proxy resolves names, so private addresses are not detected here.",
     )
+    proxies: tuple[SecretStr, ...] = Field(
+        default=(),
+        max_length=1_000,
+        description="Several proxies, as in `proxy`, or ${secrets.NAME} of a secret with one URL per line.",
+    )
+    rotation: Rotation = Field(
+        default="round_robin",
+        description="Which of the `proxies` a request takes: the next one, any one, or the same one for all "
+        "requests to a site. Logins keep theirs in any case.",
+    )
     cookies: bool = Field(
         default=True,
         description="Whether the cookies of a site are sent back to it during a run. Logins keep their own.",
@@ -91,19 +102,12 @@ class HttpPolicy(BaseModel):
     @property
     def proxy_secret(self) -> str | None:
         """Name of the secret that holds the proxy's URL, if ``proxy`` is ``${secrets.NAME}``."""
-        found = SECRET.fullmatch(self.proxy.get_secret_value()) if self.proxy else None
-        return found[1] if found else None
+        return secret_in(self.proxy) if self.proxy else None
 
     @property
     def proxy_id(self) -> str:
         """Unique name of the proxy that reveals nothing about it; "" without one."""
-        if self.proxy is None:
-            return ""
-        text = self.proxy.get_secret_value()
-        if not self.proxy_secret:  # without the password: its hash could reveal a short one
-            parts = urlsplit(text)
-            text = f"{parts.scheme}://{parts.username or ''}@{parts.hostname}:{parts.port}"
-        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        return id_of_proxy(self.proxy) if self.proxy else ""
 
     @property
     def caching(self) -> CachePolicy | None:
@@ -114,9 +118,25 @@ class HttpPolicy(BaseModel):
 
     @field_serializer("proxy")
     def _shown_proxy(self, proxy: SecretStr | None) -> str | None:
-        if proxy is None:
-            return None
-        return proxy.get_secret_value() if self.proxy_secret else str(proxy)
+        return _shown(proxy) if proxy else None
+
+    @field_serializer("proxies")
+    def _shown_proxies(self, proxies: tuple[SecretStr, ...]) -> list[str]:
+        return [_shown(proxy) for proxy in proxies]
+
+    @field_validator("proxies", mode="before")
+    @classmethod
+    def _listed(cls, given: object) -> object:
+        return (given,) if isinstance(given, str | SecretStr) else given
+
+    @field_validator("proxies")
+    @classmethod
+    def _known_proxies(cls, proxies: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for proxy in proxies:
+            cls._known_proxy(proxy)
+        if len({proxy.get_secret_value() for proxy in proxies}) < len(proxies):
+            raise ValueError("one of them is there twice")
+        return proxies
 
     @field_validator("allow_private_hosts")
     @classmethod
@@ -148,9 +168,31 @@ class HttpPolicy(BaseModel):
 
     @model_validator(mode="after")
     def _usable_proxy(self) -> Self:
-        is_socks = self.proxy is not None and self.proxy.get_secret_value().startswith("socks")
+        if self.proxy is not None and self.proxies:
+            raise ValueError("proxy and proxies exclude each other; put the proxy into the list")
+        given = [self.proxy, *self.proxies] if self.proxy else self.proxies
+        is_socks = any(proxy.get_secret_value().startswith("socks") for proxy in given)
         if is_socks and self.transport != "curl_cffi":
             raise ValueError(
                 f"{self.transport} does not support socks5 proxies; set transport to 'curl_cffi'"
             )
         return self
+
+
+def secret_in(proxy: SecretStr) -> str | None:
+    """Return the name of the secret that ``proxy`` refers to; None for a URL."""
+    found = SECRET.fullmatch(proxy.get_secret_value())
+    return found[1] if found else None
+
+
+def id_of_proxy(proxy: SecretStr) -> str:
+    """Return a unique name of a proxy that reveals nothing about it."""
+    text = proxy.get_secret_value()
+    if secret_in(proxy) is None:  # without the password: its hash could reveal a short one
+        parts = urlsplit(text)
+        text = f"{parts.scheme}://{parts.username or ''}@{parts.hostname}:{parts.port}"
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _shown(proxy: SecretStr) -> str:
+    return proxy.get_secret_value() if secret_in(proxy) else str(proxy)

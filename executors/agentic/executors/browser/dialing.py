@@ -10,7 +10,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from pydantic import SecretStr
 
 from agentic.core.http import AddressGuard, FailureClass
-from agentic.core.http.errors import PrivateAddressError
+from agentic.core.http.errors import PROXY, PrivateAddressError
+from agentic.core.http.transports.port import NO_LOGIN, NO_PROXY, PROXY_LOGIN
 from agentic.core.http.transports.wire import Resolver
 
 CONNECT_S = 10.0
@@ -19,10 +20,11 @@ Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Refused(Exception):  # noqa: N818 - the outcome of a call, which never leaves this package
-    """A connection was refused."""
+    """A connection was refused; ``detail`` is as in :class:`~agentic.core.http.FetchError`."""
 
-    def __init__(self, failure_class: FailureClass, reason: str) -> None:
+    def __init__(self, failure_class: FailureClass, reason: str, detail: str = "") -> None:
         super().__init__(reason)
+        self.detail = detail
         self.failure_class = failure_class
         self.reason = reason
 
@@ -80,12 +82,14 @@ async def _through(proxy: SplitResult, host: str, port: int) -> Connection:
             writer.write(_wish(proxy, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"))
             status = (await reader.readuntil(b"\r\n\r\n")).split(maxsplit=2)[1].decode("ascii")
     except (OSError, EOFError, ValueError, IndexError, asyncio.LimitOverrunError) as exc:
-        raise Refused(FailureClass.CONNECT, f"no connection by the proxy: {_why(exc)}") from exc
+        raise Refused(FailureClass.CONNECT, f"{NO_PROXY}: {_why(exc)}", PROXY) from exc
     if status == "200":
         return reader, writer
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()
+    if status == str(PROXY_LOGIN):
+        raise Refused(FailureClass.CONNECT, NO_LOGIN, PROXY)
     raise Refused(FailureClass.CONNECT, f"the proxy refused with status {status}")
 
 

@@ -219,7 +219,7 @@ class Visit:
         if self._has_crashed:
             return FetchError(url, FailureClass.BROWSER_CRASHED, CRASHED)
         if refused := self._given.refusals.get(host_of(url)):
-            return FetchError(url, refused.failure_class, refused.reason)
+            return FetchError(url, refused.failure_class, refused.reason, detail=refused.detail)
         if found := net_failure(message):
             return FetchError(url, *self._without_page(*found))
         if self._wanted and "closed" not in message:

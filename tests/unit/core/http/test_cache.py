@@ -77,8 +77,9 @@ class Site:
     def fetcher(self, cache: HttpCache | None = None, **caching: float) -> Fetcher:
         policy = HttpPolicy(obey_robots=False, cache=CachePolicy.model_validate(caching))
         fetcher = Fetcher(policy, self, budget=ProcessBudget(), cache=cache or MemoryCache())
-        assert fetcher._kept is not None
-        fetcher._kept._clock = lambda: self.time
+        kept = fetcher._way_of(None).kept
+        assert kept is not None
+        kept._clock = lambda: self.time
         return fetcher
 
 

@@ -39,6 +39,14 @@ RESOURCE = "resource"
 RATE = "rate"
 """``detail`` of a failure by the rate of the policy."""
 
+GiveWay = Callable[[str, float], bool]
+"""Takes a blocked host and the seconds of its block; returns whether to give up this turn."""
+
+
+class GaveWayError(Exception):
+    """The host is blocked, and another proxy is free. Never leaves the fetcher."""
+
+
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
 
@@ -51,6 +59,7 @@ class HostTurns:
         budget: When each host may be requested again.
         sleep: Waits a number of seconds.
         resource_of: The part of a host that a URL belongs to, if the host has a limit for each.
+        proxy_id: The proxy, if it is one of several; by default, that of the policy.
     """
 
     def __init__(
@@ -59,6 +68,8 @@ class HostTurns:
         budget: HostBudget,
         sleep: Callable[[float], Awaitable[None]],
         resource_of: ResourceOf | None = None,
+        *,
+        proxy_id: str = "",
     ) -> None:
         self._resource_of = resource_of
         self._policy = policy
@@ -67,22 +78,25 @@ class HostTurns:
         self._sleep = sleep
         self._interval_s = 1 / policy.requests_per_second if policy.requests_per_second else 0.0
         # A proxy's answer is not the host's: it counts only for clients of that proxy.
-        self._through = f" through {policy.proxy_id}" if policy.proxy else ""
+        proxy_id = proxy_id or policy.proxy_id
+        self._through = f" through {proxy_id}" if proxy_id else ""
         # A lane is forgotten with its last request: a crawl of 100,000 hosts keeps none of them.
         self._lanes: WeakValueDictionary[str, _Lane] = WeakValueDictionary()
 
-    async def begin(self, url: str, delay_s: float) -> Callable[[], None]:
+    async def begin(self, url: str, delay_s: float, give_way: GiveWay | None = None) -> Callable[[], None]:
         """Wait for one of the host's connections and for its turn.
 
         Args:
             url: The URL to request.
             delay_s: The site's seconds between two requests; the policy may require more.
+            give_way: Asked before a wait for the end of a block.
 
         Returns:
             A function that returns the connection; call it when the answer is there.
 
         Raises:
             FetchError: The wait would be too long (``rate_limited``).
+            GaveWayError: ``give_way`` said so.
         """
         host = host_of(url)
         if (lane := self._lanes.get(host)) is None:
@@ -92,11 +106,11 @@ class HostTurns:
         interval_s = max(self._interval_s, delay_s)
         if lane.slots.locked() or lane.gate.locked():  # others are before this one
             async with idle():
-                await self._enter(host, lane, url, interval_s)
+                await self._enter(host, lane, url, interval_s, give_way)
         elif self._take_now is not None and not self._take_now(host + self._through, interval_s).wait_s:
             await lane.slots.acquire()  # which is at once
         else:
-            await self._enter(host, lane, url, interval_s)
+            await self._enter(host, lane, url, interval_s, give_way)
         return lane.leave
 
     async def note(self, failure: FetchError, url: str) -> None:
@@ -117,12 +131,14 @@ class HostTurns:
         with suppress(BudgetUnavailableError):  # logged; and without the budget no request is sent
             await self._insist(partial(self._budget.block, host + self._through, seconds))
 
-    async def _enter(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
+    async def _enter(
+        self, host: str, lane: _Lane, url: str, interval_s: float, give_way: GiveWay | None
+    ) -> None:
         """Wait in line; a ``Retry-After`` that arrives meanwhile also applies to waiting requests."""
         await lane.slots.acquire()
         try:
             async with lane.gate:
-                await self._rest(host, url, interval_s)
+                await self._rest(host, url, interval_s, give_way)
         except BaseException:
             lane.slots.release()
             raise
@@ -131,10 +147,14 @@ class HostTurns:
         resource = self._resource_of(url) if self._resource_of else ""
         return f"{host_of(url)} ({resource})" if resource else ""
 
-    async def _rest(self, name: str, url: str, interval_s: float = 0.0) -> None:
+    async def _rest(
+        self, name: str, url: str, interval_s: float = 0.0, give_way: GiveWay | None = None
+    ) -> None:
         """Wait until the turn of a host or of a part of it is taken, at most ``max_wait_s`` in total."""
         left_s = self._policy.max_wait_s
         while (turn := await self._take(name, url, interval_s)).wait_s > 0:
+            if give_way is not None and turn.blocked_s > 0 and give_way(name, turn.blocked_s):
+                raise GaveWayError
             if turn.wait_s > left_s:
                 raise self._too_long(name, url, turn)
             left_s -= turn.wait_s

@@ -19,11 +19,17 @@ class SiteCookies:
     decides which hosts and paths of the site get a cookie (RFC 6265).
     """
 
-    __slots__ = ("_jars", "_lock")
+    __slots__ = ("_jars", "_lock", "_through")
 
     def __init__(self) -> None:
+        self._through: dict[str, SiteCookies] = {}
         self._jars: OrderedDict[str, CookieJar] = OrderedDict()
         self._lock = Lock()
+
+    def through(self, proxy_id: str) -> SiteCookies:
+        """Return the cookies of one of several proxies: to sites, each is another visitor."""
+        with self._lock:
+            return self._through.setdefault(proxy_id, SiteCookies())
 
     def header_for(self, url: str) -> str | None:
         """Return the ``Cookie`` field for a request to ``url``; None if no cookie matches."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import time
 from contextvars import ContextVar
@@ -15,12 +16,13 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
-from agentic.core.http.errors import FailureClass, FetchError, PrivateAddressError
+from agentic.core.http.errors import PROXY, FailureClass, FetchError, PrivateAddressError
 from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.transports.bodies import BodyReader
 from agentic.core.http.transports.mending import MAX_HEAD_BYTES, AnswerMender, lack_of, one_line
+from agentic.core.http.transports.port import NO_LOGIN, NO_PROXY, NO_PROXY_NAME, PROXY_LOGIN
 from agentic.core.http.transports.wire import DNS_KEPT_S, checked_url, usual_headers, wire_headers
 from agentic.core.http.urls import host_of, without_credentials
 
@@ -119,7 +121,7 @@ class AiohttpTransport:
                     set_cookies=tuple(answer.headers.getall("Set-Cookie", ())),
                 )
         except (aiohttp.ClientError, TimeoutError, OSError, PrivateAddressError) as exc:
-            raise _translated(exc, request.url, timeout_s) from exc
+            raise _translated(exc, request.url, timeout_s, is_proxied=self._proxy is not None) from exc
 
 
 _SOURCE: ContextVar[str] = ContextVar("source", default="")
@@ -189,10 +191,28 @@ async def _read(answer: aiohttp.ClientResponse, request: HttpRequest, max_bytes:
     return reader.whole()
 
 
-def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
+def _translated(exc: Exception, url: str, timeout_s: float, *, is_proxied: bool) -> FetchError:
+    if is_proxied and (fault := _proxy_fault(exc, url)):
+        return FetchError(url, FailureClass.CONNECT, fault, detail=PROXY)
     for kind, failure_class, sentence in FAULTS:
         if isinstance(exc, kind):
             return FetchError(
                 url, failure_class, sentence.format(exc, timeout_s, one_line(getattr(exc, "message", "")))
             )
     return FetchError(url, FailureClass.CONNECT, f"no connection: {str(exc) or type(exc).__name__}")
+
+
+def _proxy_fault(exc: Exception, url: str) -> str:
+    """Return the fault of the proxy, without its address; empty if it is another one."""
+    match exc:
+        case aiohttp.ClientConnectorDNSError():  # only the proxy is resolved here
+            return NO_PROXY_NAME
+        case aiohttp.ClientConnectorError() if exc.host != URL(url).host:
+            reason = os.strerror(exc.errno) if exc.errno else type(exc.os_error).__name__
+            return f"{NO_PROXY}: {reason}"
+        case aiohttp.ClientProxyConnectionError():
+            return NO_PROXY
+        case aiohttp.ClientHttpProxyError() if exc.status == PROXY_LOGIN:
+            return NO_LOGIN
+        case _:
+            return ""

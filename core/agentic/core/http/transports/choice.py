@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from typing import assert_never
 
+from agentic.core.errors import SettingsError
 from agentic.core.http.errors import HttpError
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.transports.port import Transport
@@ -28,7 +29,10 @@ def open_transport(policy: HttpPolicy) -> AbstractAsyncContextManager[Transport]
 
     Raises:
         MissingTransportError: Its library is not installed.
+        SettingsError: The policy has several proxies.
     """
+    if policy.proxies:
+        raise SettingsError("a transport uses a single proxy; use open_fetcher for a policy with proxies")
     try:
         return _made(policy)
     except ImportError as exc:

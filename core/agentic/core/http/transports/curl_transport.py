@@ -12,12 +12,13 @@ from typing import Self
 from curl_cffi import AsyncCurl, Curl, CurlECode, CurlError, CurlOpt
 from yarl import URL
 
-from agentic.core.http.errors import FailureClass, FetchError, PrivateAddressError
+from agentic.core.http.errors import PROXY, FailureClass, FetchError, PrivateAddressError
 from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import BodySink, Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.transports.bodies import BodyReader
 from agentic.core.http.transports.mending import lack_of
+from agentic.core.http.transports.port import NO_LOGIN, NO_PROXY, NO_PROXY_NAME, PROXY_LOGIN
 from agentic.core.http.transports.wire import Resolver, checked_url, field_text, wire_headers
 from agentic.core.http.urls import without_credentials
 
@@ -28,12 +29,14 @@ STATUS_LINE = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})")
 TLS = "no secure connection: {}"
 CUT_OFF = "the connection ended before the end of the answer"
 NO_HTTP = "the answer is not valid HTTP (curl: {})"
+TUNNEL = "CONNECT tunnel failed, response "
+# Of SOCKS proxies.
+REFUSED_LOGINS = ("rejected by the SOCKS5 server", "No authentication method")
 NO_CHUNKS = re.compile(r"chunk|transfer-encoding", re.IGNORECASE)
 # All others broke the connection. {} is curl's message.
 FAULTS: dict[int, tuple[FailureClass, str]] = {
     CurlECode.UNSUPPORTED_PROTOCOL: (FailureClass.DECODE, NO_HTTP),
     CurlECode.URL_MALFORMAT: (FailureClass.INVALID_URL, "it is malformed"),
-    CurlECode.COULDNT_RESOLVE_PROXY: (FailureClass.CONNECT, "the proxy's name cannot be resolved"),
     CurlECode.WEIRD_SERVER_REPLY: (FailureClass.DECODE, NO_HTTP),
     CurlECode.HTTP2: (FailureClass.DECODE, NO_HTTP),
     CurlECode.PARTIAL_FILE: (FailureClass.CONNECT, CUT_OFF),
@@ -84,7 +87,8 @@ class CurlTransport:
         except (CurlError, TimeoutError, OSError, PrivateAddressError) as exc:
             if answer.fault is None and _is_cut_off(exc) and answer.is_page():
                 return answer.response(time.monotonic() - started)
-            raise answer.fault or _translated(exc, request.url, timeout_s) from exc
+            is_proxied = bool(self._proxy)
+            raise answer.fault or _translated(exc, request.url, timeout_s, is_proxied=is_proxied) from exc
         return answer.response(time.monotonic() - started)
 
     async def _pins(self, url: URL) -> list[str]:
@@ -210,7 +214,7 @@ def _line(name: str, value: str) -> bytes:
     return f"{name}:".encode() if name in ("Content-Type", "Expect") else f"{name};".encode()
 
 
-def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
+def _translated(exc: Exception, url: str, timeout_s: float, *, is_proxied: bool) -> FetchError:
     match exc:
         case PrivateAddressError():
             return FetchError(url, FailureClass.PRIVATE_ADDRESS, str(exc))
@@ -220,20 +224,35 @@ def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
             reason = f"its name cannot be resolved ({exc.strerror}); check its spelling"
             return FetchError(url, FailureClass.DNS, reason)
         case CurlError():
-            return _translated_error(exc, url, timeout_s)
+            return _translated_error(exc, url, timeout_s, is_proxied=is_proxied)
         case _:
             return FetchError(url, FailureClass.CONNECT, f"no connection: {exc}")
 
 
-def _translated_error(exc: CurlError, url: str, timeout_s: float) -> FetchError:
+def _translated_error(exc: CurlError, url: str, timeout_s: float, *, is_proxied: bool) -> FetchError:
     if exc.code == CurlECode.OPERATION_TIMEDOUT:
         return _too_late(url, timeout_s)
     found = re.search(r"curl: \(\d+\) (.*?)\. See https", str(exc))
     told = found[1] if found else f"curl error {int(exc.code)}"
+    if is_proxied and (fault := _proxy_fault(exc.code, told)):
+        reason, detail = fault
+        return FetchError(url, FailureClass.CONNECT, reason, detail=detail)
     if exc.code == CurlECode.RECV_ERROR and NO_CHUNKS.search(told):
         return FetchError(url, FailureClass.DECODE, NO_HTTP.format(told))
     failure_class, sentence = FAULTS.get(int(exc.code), (FailureClass.CONNECT, "no connection: {}"))
     return FetchError(url, failure_class, sentence.format(told))
+
+
+def _proxy_fault(code: int, told: str) -> tuple[str, str] | None:
+    """Return reason and detail of a failure at the proxy; None for others. Only the proxy is connected to."""
+    if code == CurlECode.COULDNT_RESOLVE_PROXY:
+        return NO_PROXY_NAME, PROXY
+    status = told.partition(TUNNEL)[2][:3]
+    if status == str(PROXY_LOGIN) or any(sign in told for sign in REFUSED_LOGINS):
+        return NO_LOGIN, PROXY
+    if status:  # the proxy works, and did not reach the site
+        return f"the proxy refused with status {status}", ""
+    return (NO_PROXY, PROXY) if code == CurlECode.COULDNT_CONNECT else None
 
 
 def _is_cut_off(exc: Exception) -> bool:

@@ -14,12 +14,13 @@ from typing import Self, cast
 import httpcore2
 from yarl import URL
 
-from agentic.core.http.errors import FailureClass, FetchError, PrivateAddressError
+from agentic.core.http.errors import PROXY, FailureClass, FetchError, PrivateAddressError
 from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.transports.bodies import BodyReader
 from agentic.core.http.transports.mending import AnswerMender, lack_of, one_line
+from agentic.core.http.transports.port import NO_LOGIN, NO_PROXY, NO_PROXY_NAME, PROXY_LOGIN
 from agentic.core.http.transports.wire import Resolver, checked_url, field_text, wire_headers
 from agentic.core.http.urls import without_credentials
 
@@ -83,7 +84,7 @@ class Httpx2Transport:
                     set_cookies=tuple(value for name, value in fields if name.lower() == "set-cookie"),
                 )
         except (*_HTTPCORE_ERRORS, TimeoutError, OSError, PrivateAddressError) as exc:
-            raise _translated(exc, request.url, timeout_s) from exc
+            raise _translated(exc, request.url, timeout_s, is_proxied=self._is_proxied) from exc
 
 
 _HTTPCORE_ERRORS = (
@@ -222,9 +223,11 @@ def _is_cut_off(exc: Exception) -> bool:
     return any(sign in str(exc) for sign in CUT_OFF)
 
 
-def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
+def _translated(exc: Exception, url: str, timeout_s: float, *, is_proxied: bool) -> FetchError:
     # Faults in TLS or the socket are in the causes of the library's own exception.
     causes = [exc, *_causes(exc)]
+    if is_proxied and (fault := _proxy_fault(causes)):
+        return FetchError(url, FailureClass.CONNECT, fault, detail=PROXY)
     for kind, failure_class, sentence in FAULTS:
         if told := next((cause for cause in causes if isinstance(cause, kind)), None):
             return FetchError(url, failure_class, sentence.format(told, timeout_s))
@@ -232,6 +235,19 @@ def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
         reason = "the connection ended before the end of the answer"
         return FetchError(url, FailureClass.CONNECT, reason)
     return FetchError(url, FailureClass.DECODE, f"the answer is not valid HTTP (httpx2: {one_line(exc)})")
+
+
+def _proxy_fault(causes: list[BaseException]) -> str:
+    """Return the fault of the proxy; empty if it is another one. Only the proxy is connected to here."""
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return NO_PROXY_NAME
+    first = causes[0]
+    if isinstance(first, httpcore2.ProxyError) and str(first).startswith(str(PROXY_LOGIN)):
+        return NO_LOGIN
+    is_tls = any(isinstance(cause, ssl.SSLError) for cause in causes)
+    if isinstance(first, httpcore2.ConnectError) and not is_tls:
+        return NO_PROXY
+    return ""
 
 
 def _causes(exc: BaseException) -> list[BaseException]:

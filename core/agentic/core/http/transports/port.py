@@ -6,6 +6,11 @@ from typing import Protocol
 
 from agentic.core.http.messages import HttpRequest, HttpResponse
 
+PROXY_LOGIN = 407
+NO_PROXY_NAME = "the proxy's name cannot be resolved"
+NO_PROXY = "no connection to the proxy"
+NO_LOGIN = f"the proxy refused with status {PROXY_LOGIN}; check its user name and password"
+
 
 class Transport(Protocol):
     """Sends one request and reads one answer: no redirects, no waiting, no check of the status.

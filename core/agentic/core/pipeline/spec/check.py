@@ -17,6 +17,7 @@ from agentic.core.actors import (
     LinksOutput,
     PageOutput,
 )
+from agentic.core.http.policy import secret_in
 from agentic.core.pipeline.errors import Fault
 from agentic.core.pipeline.expressions.expressions import SECRETS, Expression, Path
 from agentic.core.pipeline.expressions.references import ValuePath, expression_of, find_references
@@ -91,11 +92,12 @@ def store_fault(step: CrawlStep) -> str | None:
 
 
 def _proxy(spec: PipelineSpec) -> Iterator[Fault]:
+    message = "a proxy URL may contain a password; store it with `agentic secrets set` and refer to it here"
     if spec.http.proxy is not None and spec.http.proxy_secret is None:
-        message = (
-            "a proxy URL may contain a password; store it with `agentic secrets set` and refer to it here"
-        )
         yield Fault(place=("http", "proxy"), message=message + " as ${secrets.NAME}")
+    for index, proxy in enumerate(spec.http.proxies):
+        if secret_in(proxy) is None:
+            yield Fault(place=("http", "proxies", index), message=message + " as ${secrets.NAME}")
 
 
 def _spec(spec: PipelineSpec, actors: Actors, place: ValuePath, maybe: tuple[str, ...]) -> Iterator[Fault]:

@@ -1,0 +1,1 @@
+"""The proxies of a fetcher that has several: which one is next, and which ones rest."""
