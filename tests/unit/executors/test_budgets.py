@@ -105,13 +105,16 @@ def test_the_doctor_tells_of_a_budget_that_is_not_shared(given: dict[str, str], 
     assert "s3cret" not in finding.text
 
 
-async def test_a_proxy_of_one_project_blocks_no_host_for_another() -> None:
+@pytest.mark.parametrize(
+    "policy", [{"proxy": "http://127.0.0.1:3128"}, {"proxies": ["http://127.0.0.1:3128", "${secrets.EU}"]}]
+)
+async def test_a_proxy_of_one_project_blocks_no_host_for_another(policy: dict[str, object]) -> None:
     budget = ProcessBudget()
-    proxied = HttpPolicy.model_validate({"proxy": "http://127.0.0.1:3128"})
+    proxied = HttpPolicy.model_validate(policy)
     await own_turns(budget, "one", proxied, "").block("h:80", 60)
     assert (await own_turns(budget, "one", proxied, "").take("h:80", 0)).blocked_s > 0
-    for project, policy in (("other", proxied), ("one", HttpPolicy()), ("other", HttpPolicy())):
-        assert (await own_turns(budget, project, policy, "").take("h:80", 0)).wait_s == 0
+    for project, other in (("other", proxied), ("one", HttpPolicy()), ("other", HttpPolicy())):
+        assert (await own_turns(budget, project, other, "").take("h:80", 0)).wait_s == 0
 
 
 async def test_what_a_host_says_itself_counts_for_all_projects() -> None:

@@ -33,7 +33,7 @@ from agentic.core.http.transports.port import Transport
 from agentic.core.http.urls import host_of, without_credentials
 
 ROBOTS_TRIES = 3
-"""With several proxies, a robots.txt is asked for through so many of them, if some are refused."""
+"""With several proxies, how many of them may ask for a robots.txt, if the first ones are refused."""
 
 
 @asynccontextmanager

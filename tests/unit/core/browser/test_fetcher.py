@@ -22,6 +22,7 @@ from agentic.core.http import (
     InvalidUrlError,
     ProcessBudget,
 )
+from agentic.core.http.exits.pool import Exits
 
 URL = "http://a.example/"
 
@@ -154,6 +155,75 @@ async def test_a_proxy_that_browsers_are_not_led_through_is_refused() -> None:
     with pytest.raises(SettingsError, match="http:// and https:// proxies only") as caught:
         await BrowserFetcher(World().fetcher(**policy), Window()).fetch(URL)
     assert "hidden" not in str(caught.value)
+
+
+def two_proxies(world: World, **policy: object) -> tuple[Fetcher, Exits]:
+    urls = [f"http://user:hidden@{name}.example:1" for name in "ab"]
+    given = HttpPolicy.model_validate({"obey_robots": False, "proxies": urls, **policy})
+    exits = Exits(given, clock=world.clock, sleep=world.sleep)
+    return Fetcher(given, exits, budget=ProcessBudget(clock=world.clock), sleep=world.sleep), exits
+
+
+def proxies_of(window: Window) -> str:
+    shown = [one.proxy.get_secret_value() for one in window.politeness if one.proxy is not None]
+    assert len(shown) == len(window.politeness)
+    return "".join(url.rpartition("@")[2][0] for url in shown)
+
+
+async def test_pages_take_several_proxies_in_turn_and_a_login_keeps_one() -> None:
+    world, window = World(), Window(f"{URL}2")
+    fetcher, exits = two_proxies(world, requests_per_second=1)
+    browser = BrowserFetcher(fetcher, window)
+    for _ in range(4):
+        await browser.fetch(URL)
+    # Each proxy has its own turns: two pages with two documents each, through either.
+    assert (proxies_of(window), world.time) == ("abab", 104)
+    for _ in range(3):
+        await browser.fetch(BrowserRequest(url=URL, session=HttpSession(name="shop")))
+    assert len(set(proxies_of(window)[4:])) == 1
+    assert sum(one.requests for one in exits.all) == 7
+
+
+class Broken(Window):
+    """A browser that cannot show anything through the first proxy."""
+
+    def __init__(self, word: str, detail: str) -> None:
+        super().__init__()
+        self._fault = word, detail
+
+    async def render(self, request: BrowserRequest, politeness: Politeness) -> RenderedPage:
+        page = await super().render(request, politeness)
+        if politeness.proxy is not None and "@a." in politeness.proxy.get_secret_value():
+            raise FetchError(request.url, self._fault[0], "no connection", detail=self._fault[1])
+        return page
+
+
+@pytest.mark.parametrize(("word", "detail"), [("connect", "proxy"), ("timeout", ""), ("blocked", "captcha")])
+async def test_a_page_that_a_proxy_does_not_bring_is_loaded_through_another(word: str, detail: str) -> None:
+    window = Broken(word, detail)
+    fetcher, _ = two_proxies(World())
+    with pytest.raises(FetchError):
+        await BrowserFetcher(fetcher, window).fetch(URL)
+    for _ in range(3):
+        await BrowserFetcher(fetcher, window).fetch(URL)
+    assert proxies_of(window) == "abbb"
+
+
+async def test_a_page_that_is_not_allowed_says_nothing_about_its_proxy() -> None:
+    class Refusing(Window):
+        async def render(self, request: BrowserRequest, politeness: Politeness) -> RenderedPage:
+            self.politeness.append(politeness)
+            await politeness.enter(request.url)
+            raise AssertionError("the turn was refused")
+
+    world, window = World(), Refusing()
+    fetcher, exits = two_proxies(world, max_wait_s=1)
+    for one in (await exits.choose(URL), await exits.choose(URL)):
+        await fetcher._way_of(one).turns.block("a.example:80", 60)
+    for _ in range(2):
+        with pytest.raises(FetchError, match="asked for a pause"):
+            await BrowserFetcher(fetcher, window).fetch(URL)
+    assert [one.failures.total() for one in exits.all] == [0, 0]
 
 
 async def test_a_proxy_that_is_a_secret_is_read_when_a_page_is_wanted() -> None:

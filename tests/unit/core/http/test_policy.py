@@ -35,6 +35,12 @@ def test_the_user_agent_comes_from_the_settings(monkeypatch: pytest.MonkeyPatch)
         {"proxy": "http://proxy.example"},
         {"proxy": "ftp://proxy.example:21"},
         {"proxy": "http://[::1:80"},
+        {"proxies": ["proxy.example:3128"]},
+        {"proxies": "ftp://proxy.example:21"},
+        {"proxies": ["${secrets.keys}"]},
+        {"proxies": ["${secrets.EU}", "${secrets.EU}"]},
+        {"proxies": ["${secrets.EU}"], "proxy": "${secrets.US}"},
+        {"rotation": "backwards"},
     ],
 )
 def test_a_policy_that_makes_no_sense_is_refused(fields: dict[str, object]) -> None:
@@ -49,12 +55,24 @@ def test_a_policy_that_makes_no_sense_is_refused(fields: dict[str, object]) -> N
         {"proxy": "me:hunter2@proxy.example:3128"},
         {"proxy": "http://me:hunter2@proxy.example:99999"},
         {"proxy": "socks5://me:hunter2@proxy.example:1080"},
+        {"proxies": ["${secrets.EU}", "me:hunter2@proxy.example:3128"]},
+        {"proxies": "socks5://me:hunter2@proxy.example:1080"},
+        {"proxies": ["http://me:hunter2@proxy.example:3128"] * 2},
     ],
 )
 def test_a_proxy_that_cannot_be_used_is_refused_without_its_password(fields: dict[str, object]) -> None:
     with pytest.raises(ValidationError) as caught:
         HttpPolicy.model_validate(fields)
     assert "hunter2" not in str(caught.value)
+
+
+def test_several_proxies_are_shown_as_their_secrets_only() -> None:
+    given = ["${secrets.EU}", "http://me:hunter2@proxy.example:3128"]
+    policy = HttpPolicy.model_validate({"proxies": given, "rotation": "random"})
+    assert policy.model_dump(mode="json")["proxies"] == ["${secrets.EU}", "**********"]
+    assert "hunter2" not in f"{policy!r} {policy.model_dump_json()}"
+    one = HttpPolicy.model_validate({"proxies": "${secrets.EU}"})
+    assert HttpPolicy.model_validate_json(one.model_dump_json()) == one
 
 
 @pytest.mark.parametrize("transport", ["aiohttp", "httpx2"])

@@ -235,6 +235,23 @@ def test_a_crawl_within_a_loop_is_refused(actors: Actors) -> None:
     assert any("a crawl cannot be in a loop" in fault for fault in faults(text, actors))
 
 
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ("proxy: 'http://me:hunter2@p.example:1'", "http.proxy"),
+        ("proxies: 'http://me:hunter2@p.example:1'", "http.proxies"),
+        ("proxies: ['${secrets.EU}', 'http://me:hunter2@p.example:1']", "http.proxies"),
+    ],
+)
+def test_a_proxy_in_a_pipeline_is_a_secret(given: str, place: str, actors: Actors) -> None:
+    [fault] = faults(f"http: {{{given}}}\n{SPEC}", actors)
+    assert place in fault
+    assert "refer to it here as ${secrets.NAME}" in fault
+    assert "hunter2" not in fault
+    spec = parse_spec(f"http: {{proxies: '${{secrets.EU}}', rotation: random}}\n{SPEC}", actors)
+    assert [proxy.get_secret_value() for proxy in spec.http.proxies] == ["${secrets.EU}"]
+
+
 def test_a_default_of_another_type_is_refused() -> None:
     [fault] = faults("inputs: {n: {type: integer, default: many}}\nsteps: [{actor: fetch}]")
     assert "inputs.n, line 1 column 10: the default is not a valid integer" in fault

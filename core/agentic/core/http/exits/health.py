@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from typing import assert_never
 
 from agentic.core.http.policy import Rotation
 from agentic.core.records import record
@@ -86,7 +87,7 @@ class Health:
         Args:
             host: Rests for this host count, too; None for a session, which leaves only broken exits.
             now: The pool's clock.
-            is_firm: Whether firm rests count, or those of doubt.
+            is_firm: Whether firm rests count, or doubts.
         """
         if self.whole is None and not self.hosts:  # the usual case
             return None
@@ -149,12 +150,12 @@ def choose(health: Sequence[Health], order: Iterable[int], host: str | None, now
     if doubtful is not None:
         return Choice(doubtful)
     if soonest is None:
-        raise ValueError("there is no exit to choose")
+        raise ValueError("no exits are given")
     return Choice(soonest[1], soonest[0] - now)
 
 
 class Order:
-    """The order in which exits are asked.
+    """How exits are ordered for a request.
 
     Args:
         ids: The exits.
@@ -165,7 +166,7 @@ class Order:
 
     def __init__(self, ids: Sequence[str], rotation: Rotation, draw: Callable[[int], int]) -> None:
         self._ids = tuple(ids)
-        self._rotation = rotation
+        self._rotation: Rotation = rotation
         self._draw = draw
         self._turns = list(range(len(ids)))
 
@@ -178,6 +179,8 @@ class Order:
                 return self._drawn()
             case "sticky_host":
                 return self.for_name(site())
+            case _:
+                assert_never(self._rotation)
 
     def for_name(self, name: str) -> Sequence[int]:
         """Return an order that only depends on the exits and ``name``: the same in every process."""

@@ -341,16 +341,16 @@ class Exits:
 
     def _all_rest(self, url: str, host: str | None, soonest: Exit, now: float) -> FetchError:
         resting = [(one.health.rest_at(host, now), one) for one in self._exits]
-        told = [
+        listed = [
             f"{one.name} {rest.until - now:.0f} s ({rest.failure_class})" for rest, one in resting if rest
         ]
-        more = f" and {len(told) - MAX_SHOWN} more" if len(told) > MAX_SHOWN else ""
+        more = f" and {len(listed) - MAX_SHOWN} more" if len(listed) > MAX_SHOWN else ""
         rest = next(rest for rest, one in resting if rest and one is soonest)
         return FetchError(
             url,
             rest.failure_class,
             f"all proxies rest, longer than max_wait_s ({self._policy.max_wait_s:g} s): "
-            f"{', '.join(told[:MAX_SHOWN])}{more}; try again then, or add proxies",
+            f"{', '.join(listed[:MAX_SHOWN])}{more}; try again then, or add proxies",
             retry_after_s=rest.until - now,
             detail=PROXY,
         )

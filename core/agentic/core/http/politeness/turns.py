@@ -40,7 +40,7 @@ RATE = "rate"
 """``detail`` of a failure by the rate of the policy."""
 
 GiveWay = Callable[[str, float], bool]
-"""Takes a blocked host and the seconds of its block; returns whether to give up this turn."""
+"""Takes a blocked host and the seconds of its block; returns whether not to wait for it."""
 
 
 class GaveWayError(Exception):
@@ -59,7 +59,7 @@ class HostTurns:
         budget: When each host may be requested again.
         sleep: Waits a number of seconds.
         resource_of: The part of a host that a URL belongs to, if the host has a limit for each.
-        proxy_id: The proxy, if it is one of several; by default, that of the policy.
+        proxy_id: The proxy, if it is one of several; by default, the one in the policy.
     """
 
     def __init__(
