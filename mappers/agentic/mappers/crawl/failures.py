@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from agentic.core.pipeline.steps.state import FailureTally
+from agentic.mappers.crawl.warnings import sentences_in
 from agentic.mappers.tables.core import FrontierModel, FrontierState
 
 
@@ -53,7 +54,7 @@ class KnownPage:
         state: Its state in the frontier.
         depth: Number of links from the start.
         failure_class: Why it failed; None for other pages.
-        message: The same as a sentence.
+        message: The same as a sentence; of a page that was read, the warnings about it.
     """
 
     url: str
@@ -94,7 +95,15 @@ def known_pages(
         query = query.where(FrontierModel.state.in_(states))
     if failure_class is not None:
         query = query.where(FrontierModel.failure_class == failure_class)
-    return [KnownPage(*row) for row in session.execute(query.order_by(FrontierModel.id).limit(limit))]
+    rows = session.execute(query.order_by(FrontierModel.id).limit(limit))
+    return [
+        KnownPage(url, state, depth, failed_with, _message(state, message))
+        for url, state, depth, failed_with, message in rows
+    ]
+
+
+def _message(state: FrontierState, message: str | None) -> str | None:
+    return "; ".join(sentences_in(message)) or None if state is FrontierState.DONE else message
 
 
 def _given_up(project_id: str, run: str) -> tuple[ColumnElement[bool], ...]:

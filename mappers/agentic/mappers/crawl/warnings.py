@@ -21,6 +21,11 @@ def dump_warnings(warnings: Iterable[PageWarning]) -> str:
     return json.dumps([[one.subject, clean_text(one.sentence)] for one in warnings], ensure_ascii=False)
 
 
+def sentences_in(message: str | None) -> list[str]:
+    """Return the warnings about a page that was read, from the message of its row."""
+    return [sentence for _, sentence in json.loads(message or "[]")]
+
+
 def counted_warnings(session: Session, project_id: str, run: str) -> list[CountedWarning]:
     """Return the warnings of a crawl by subject, in the order its pages were found."""
     query = (

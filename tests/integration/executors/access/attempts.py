@@ -33,6 +33,7 @@ FOUND = (
     "executions changes {failed} --against {execution}",
     "executions export --agent {agent} --to rows",
     "executions export {execution}",
+    "executions pages {execution}",
     "executions export {execution:.8}",
     "executions report {execution}",
     "executions list --agent {agent}",

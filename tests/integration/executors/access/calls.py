@@ -48,7 +48,8 @@ from agentic.mappers.catalog.execution_counts import counts_so_far, crawl_counts
 from agentic.mappers.catalog.executions import add_warnings, cancel_unbegun
 from agentic.mappers.catalog.pipelines import find_stored
 from agentic.mappers.catalog.schedules import remove_schedule
-from agentic.mappers.crawl.failures import failed_pages, failure_tallies
+from agentic.mappers.crawl.failures import failed_pages, failure_tallies, known_pages
+from agentic.mappers.crawl.warnings import counted_warnings
 from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.mappers.ledger.sql import EVENTS
 from agentic.mappers.notifications.outbox import (
@@ -178,6 +179,8 @@ CALLS: dict[str, Call] = {
         lambda s: len(counts_so_far(s, at.id, list_executions(s, at.id, agent_id=of.agent_id)))
     ),
     "failure_tallies": lambda at, of: at.read(lambda s: len(failure_tallies(s, at.id, of.execution, 1))),
+    "counted_warnings": lambda at, of: at.read(lambda s: len(counted_warnings(s, at.id, of.execution))),
+    "known_pages": lambda at, of: at.read(lambda s: len(known_pages(s, at.id, of.execution))),
     "failed_pages": lambda at, of: at.read(lambda s: len(failed_pages(s, at.id, of.execution, None))),
     "finish_execution": lambda at, of: at.read(lambda s: finish_execution(s, at.id, of.failed, SUCCEEDED)),
     "end_cut_off": lambda at, of: at.read(lambda s: end_cut_off(s, of.waiting, project_id=at.id)),

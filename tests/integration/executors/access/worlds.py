@@ -20,6 +20,7 @@ from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.http import HttpSession
 from agentic.core.pipeline import read_spec
+from agentic.core.pipeline.crawl.store import PageWarning
 from agentic.core.types import JSONValue, RunId
 from agentic.executors.agents.runner import run_execution
 from agentic.mappers import (
@@ -39,6 +40,7 @@ from agentic.mappers import (
 from agentic.mappers.audit import audit
 from agentic.mappers.catalog.dead_letters import CRAWL, dead_letter_id
 from agentic.mappers.catalog.pipelines import store_pipeline
+from agentic.mappers.crawl.warnings import dump_warnings
 from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.mappers.notifications.outbox import NewNotification, add_notifications, claim, pending_of
 from agentic.mappers.notifications.rules import put_rule
@@ -228,7 +230,17 @@ def _crawl(session: Session, project_id: str, execution_id: str, word: str) -> s
     session.add(CrawlModel(project_id=project_id, run=execution_id, total=2, done=1, failed=1))
     for state in (FrontierState.DONE, FrontierState.FAILED):
         url = f"https://{word}.example/{state}"
-        session.add(FrontierModel(**own, url_key=f"{word}{state}", url=url, state=state, content_hash="0"))
+        warnings = dump_warnings([PageWarning("price", word)]) if state is FrontierState.DONE else None
+        session.add(
+            FrontierModel(
+                **own,
+                url_key=f"{word}{state}",
+                url=url,
+                state=state,
+                content_hash="0",
+                message=warnings,
+            )
+        )
     letter = DeadLetterModel(
         project_id=project_id, execution_id=execution_id, step=CRAWL, item_key=f"{word}-00000000",
         pipeline=word, item=f"https://{word}.example/failed", failure_class="timeout", message=word, tries=[],

@@ -92,8 +92,8 @@ def pages(
         print_json(rows)
         return
     for row in rows:
-        reason = f"  {row['failure_class']}  {row['message']}" if row["failure_class"] else ""
-        say(harmless(f"{row['state']:<8}  {row['url']}{reason}"))
+        facts = [str(row[name]) for name in ("state", "url", "failure_class", "message") if row[name]]
+        say(harmless("  ".join(facts)))
     if is_cut:
         say("... and more; --limit 0 shows all")
     if not rows:
