@@ -10,7 +10,7 @@ import pytest
 
 from agentic.core.actors import Actor, PipelineError
 from agentic.core.errors import DuplicateNameError
-from agentic.core.hooks import Offers
+from agentic.core.hooks import Offers, get_registry
 from agentic.core.pipeline import (
     PipelineSpec,
     SpecError,
@@ -20,6 +20,7 @@ from agentic.core.pipeline import (
     read_spec,
     spec_schema,
 )
+from agentic.core.pipeline.spec.spec import CrawlStep
 
 Actors = dict[str, type[Actor]]
 
@@ -135,7 +136,7 @@ def test_a_misspelt_key_of_an_actors_config_is_found(actors: Actors) -> None:
 
 def test_a_value_an_actor_cannot_take_is_found(actors: Actors) -> None:
     [fault] = faults("steps: [{actor: fetch, config: {url: [http://a/]}}]", actors)
-    assert fault == "steps[0].config.url, line 1 column 33: Input should be a valid string"
+    assert fault == "steps[0].config.url, line 1 column 33: it should be a text"
 
 
 def test_an_input_nothing_gives_is_found(actors: Actors) -> None:
@@ -421,3 +422,31 @@ steps:
 def test_who_takes_a_kind_of_step_for_an_actor_is_told_how_to_write_it(actors: Actors) -> None:
     with pytest.raises(SpecError, match="write `type: crawl` instead of `actor: crawl`"):
         parse_spec("steps:\n  - {actor: crawl, config: {start: 'http://a/'}}", actors)
+
+
+CRAWLED = "steps: [{type: crawl, start: 'http://a.example/', %s}]"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            CRAWLED % "detail: {match: '*', schema: {a: b}}",
+            "unknown key 'schema' .*; options of the actor belong under config: {schema: ...}",
+        ),
+        (CRAWLED % "detail: {match: '*', confg: {}}", "unknown key 'confg'; did you mean 'config'"),
+        (CRAWLED % "detail: {match: {a: b}}", r"detail\.match, .* it should be a list \(it is"),
+        ("steps: {actor: fetch}", r"steps, .* it should be a list \(it is"),
+        ("steps: [{actor: fetch, config: x}]", r"config, .* it should be a mapping \(it is 'x'\)"),
+    ],
+)
+def test_a_fault_is_told_in_the_words_of_the_file(text: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        parse_spec(text, get_registry().actors)
+
+
+def test_one_pattern_needs_no_list() -> None:
+    one = parse_spec(CRAWLED % "follow: {include: '/a/*'}, detail: {match: '*', config: {schema: {a: b}}}")
+    step = one.steps[0]
+    assert isinstance(step, CrawlStep)
+    assert (step.follow.include, step.details[0].match) == (("/a/*",), ("*",))

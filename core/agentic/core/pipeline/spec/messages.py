@@ -27,6 +27,17 @@ from agentic.core.pipeline.spec.spec import (
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+_KINDS = {
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "string_type": "a text",
+}
+"""Type of an error -> the expected value."""
+
 STEP_LISTS = frozenset({"steps", "loop_steps", "otherwise"})
 _TAGS_BELOW = {
     ("pipeline", "pipeline"): frozenset({"spec", "name"}),
@@ -77,7 +88,7 @@ def _message(error: ErrorDetails) -> str:
     context = error.get("ctx", {})
     match error["type"]:
         case "extra_forbidden":
-            return unknown_key(loc[-1], _model_around(loc))
+            return _with_place(unknown_key(loc[-1], model := _model_around(loc)), str(loc[-1]), model)
         case "missing":
             return f"{loc[-1]!r} is missing"
         case "union_tag_invalid":
@@ -87,7 +98,20 @@ def _message(error: ErrorDetails) -> str:
         case "value_error":
             return str(context["error"])
         case _:
-            return f"{error['msg']} (it is {error['input']!r:.80})"
+            return f"{plain_message(error)} (it is {error['input']!r:.80})"
+
+
+def plain_message(error: ErrorDetails) -> str:
+    """Return pydantic's message, in the words of YAML where its words are Python's."""
+    kind = _KINDS.get(error["type"])
+    return error["msg"] if kind is None else f"it should be {kind}"
+
+
+def _with_place(message: str, key: str, model: type[BaseModel]) -> str:
+    """Return the message for an unknown key, with the place where an option of an actor belongs."""
+    if not {"actor", "config"} <= model.model_fields.keys() or "did you mean" in message:
+        return message
+    return f"{message}; options of the actor belong under config: {{{key}: ...}}"
 
 
 def _place(loc: Sequence[int | str]) -> ValuePath:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -78,6 +79,19 @@ def _as_it_is(value: object) -> object:
     return value
 
 
+def _one_or_more(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+class _OneInSchema:
+    """Says in the JSON Schema that one text may stand for a list of them."""
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, object]:
+        return {"anyOf": [handler(core), {"type": "string"}]}
+
+
 class _OrReferenceInSchema:
     """Says in the JSON Schema that a reference may stand for the value."""
 
@@ -94,6 +108,8 @@ OR_REFERENCE = WrapValidator(_value_or_reference)
 
 IN_SCHEMA = _OrReferenceInSchema()
 
+ONE_IN_SCHEMA = _OneInSchema()
+
 AS_IT_IS = PlainSerializer(_as_it_is)
 """Writes the value or the reference, without a type."""
 
@@ -103,7 +119,10 @@ PipelineName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=100
 Count = Annotated[PositiveInt, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
 Depth = Annotated[NonNegativeInt, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
 Seconds = Annotated[PositiveFloat, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
-Texts = Annotated[tuple[str, ...], OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
+Texts = Annotated[
+    tuple[str, ...], BeforeValidator(_one_or_more), ONE_IN_SCHEMA, OR_REFERENCE, IN_SCHEMA, AS_IT_IS
+]
+"""Texts; one alone needs no list."""
 Config = dict[str, JSONValue]
 
 
