@@ -67,6 +67,7 @@ ALLOWED = {
     "agentic.plugins.web.reading.currencies": "texts of at most 2,000 characters: each character decides",
     "agentic.plugins.web.reading.digits": "each character decides",
     "agentic.plugins.web.reading.json_data": "tried at one place; each character decides",
+    "agentic.plugins.web.reading.file_addresses": "tried at one place; what repeats is possessive",
     "agentic.plugins.web.reading.sitemaps": "of bounded length",
     "agentic.plugins.web.reading.html": "the beginning of a tag: of bounded length",
     "agentic.plugins.web.reading.numbers": "texts of at most 2,000 characters: each character decides",

@@ -107,6 +107,26 @@ async def test_elements_that_name_no_file_are_a_warning(text: str, subject: str)
     assert await found(text, "img, .img") == ([], [subject])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<div>" * 1_900 + "<img>" * 30_000,
+        "<picture>" + "<img>" * 30_000,
+        "<video>" * 1_900 + "<source>" * 30_000,
+        "<div>" * 1_900 + "<p></p>" * 30_000,
+    ],
+    ids=["elements without an address", "picture", "video", "nothing"],
+)
+async def test_elements_inside_each_other_are_searched_within_limits(text: str) -> None:
+    urls, subjects = await found(text, "div, video, img")
+    assert (urls, subjects) == ([], ["elements with too many others inside"])
+
+
+async def test_faulty_addresses_of_a_page_are_one_warning() -> None:
+    text = "<img src='http://[bad/a.jpg'>" * 1_000 + "<img src=a.jpg>"
+    assert await found(text, "img") == (["a.jpg"], ["addresses of files"])
+
+
 async def test_files_inside_the_page_and_pages_without_files_are_no_warning() -> None:
     assert await found("<img src='data:image/png;base64,R0'>", "img") == ([], [])
     assert await found("<p>none", "img") == ([], [])

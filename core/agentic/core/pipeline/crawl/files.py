@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import cast
@@ -33,16 +32,12 @@ from agentic.core.types import JSONValue, RunId
 MOST_KNOWN = 10_000
 """Files that the crawls of a step remember in a process: the same logo is on each page."""
 
-_NO_PAGES = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        7z aac apk avi avif bmp bz2 dmg doc docx eps epub exe flac gif gz heic ico iso jar jpe jpeg jpg jxl
-        m4a m4v mkv mobi mov mp3 mp4 mpeg mpg msi odp ods odt ogg ogv opus otf pdf png ppt pptx ps psd rar
-        rpm rtf svg tar tgz tif tiff ttf wav webm webp wma wmv woff woff2 xls xlsx xz zip zst
-        """,
-    )
-)
+_ENDINGS = """
+    7z aac apk avi avif bmp bz2 dmg doc docx eps epub exe flac gif gz heic ico iso jar jpe jpeg jpg jxl m4a
+    m4v mkv mobi mov mp3 mp4 mpeg mpg msi odp ods odt ogg ogv opus otf pdf png ppt pptx ps psd rar rpm rtf svg tar
+    tgz tif tiff ttf wav webm webp wma wmv woff woff2 xls xlsx xz zip zst
+"""
+_NO_PAGES = frozenset(_ENDINGS.split())
 """Endings of files. A link to such a file does not lead to a page."""
 
 FileFacts = Mapping[str, JSONValue]

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from agentic.core.actors import Actor, ActorContext, FilesOutput, Page
 from agentic.core.http import url_key
 from agentic.core.reading.addresses import absolute
-from agentic.plugins.web.reading.file_addresses import addresses_of
+from agentic.plugins.web.reading.file_addresses import FileAddresses
 from agentic.plugins.web.reading.html import Selector, base_of, document_of
 
 MAX_PER_PAGE = 100
@@ -46,31 +46,30 @@ class PageFilesActor(Actor[PageFilesInput, FilesOutput]):
         """Return the URLs."""
         page = given.page
         document = document_of(page)
-        elements = document.select(given.select)
-        addresses = [address for element in elements for address in addresses_of(element, given.attr)]
-        if not elements:
-            return FilesOutput(file_urls=())
         base = base_of(document, page.final_url)
+        elements = document.select(given.select)
+        reading = FileAddresses(given.attr)
         found: dict[str, str] = {}
-        for address in addresses:
+        unusable: list[str] = []
+        for address in (address for element in elements for address in reading.of(element)):
             url = absolute(base, address, page.encoding)
-            if url is not None:
+            if url is None:
+                unusable.append(address)
+            elif len(found) < given.max_per_page:
                 found.setdefault(url_key(url), url)
-            else:
-                ctx.warn_about(
-                    "addresses of files", f"{address[:200]!r} on {page.final_url} is not a URL of a file"
-                )
-        if not addresses and not _holds_data(page.text):
-            message = (
+            elif url_key(url) not in found:
+                limit = f"{page.final_url} has more than {given.max_per_page} files; see max_per_page"
+                ctx.warn_about("files above max_per_page", limit)
+                break
+        if unusable:
+            count = f"{len(unusable)} addresses on {page.final_url} are not the URL of a file"
+            ctx.warn_about("addresses of files", f"{count}: {unusable[0][:200]!r}")
+        if reading.is_cut:
+            cut = f"some elements that {given.select!r} selects on {page.final_url} hold too many others"
+            ctx.warn_about("elements with too many others inside", f"{cut}; select those with the URL")
+        elif elements and not (found or unusable) and "data:" not in page.text:
+            empty = (
                 f"{given.select!r} fits {len(elements)} elements on {page.final_url}, but none names a file"
             )
-            ctx.warn_about("elements without files", f"{message}; name the attribute with its URL in attr")
-        if (more := len(found) - given.max_per_page) > 0:
-            message = f"{page.final_url} has {len(found)} files, and {more} were left out; see max_per_page"
-            ctx.warn_about("files above max_per_page", message)
-        return FilesOutput(file_urls=tuple(found.values())[: given.max_per_page])
-
-
-def _holds_data(text: str) -> bool:
-    """Whether a page may hold files itself."""
-    return "data:" in text
+            ctx.warn_about("elements without files", f"{empty}; name the attribute with its URL in attr")
+        return FilesOutput(file_urls=tuple(found.values()))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from turbohtml import Element
+
+from agentic.core.linear import LinearPattern
 
 SETS = ("srcset", "data-srcset", "data-lazy-srcset", "imagesrcset")
 
@@ -19,14 +21,20 @@ PLAIN = ("src", "data", "href", "xlink:href", "content")
 WITHIN = "img, video, audio, embed, object, image"
 """What is looked for in an element without an address of its own."""
 
+MAX_INSIDE = 20_000
+"""Elements of a page that are looked at because they are inside of selected ones: these may be nested."""
+
+COST_OF_SEARCH = 100
+"""A search counts as much as this number of elements."""
+
 NO_FILE = ("data:", "blob:", "about:", "javascript:", "mailto:", "tel:")
 """Begin what no request can bring."""
 
 # https://html.spec.whatwg.org/multipage/images.html#parsing-a-srcset-attribute: an address may hold commas.
-_CANDIDATE = re.compile(r"[\s,]*(\S+)")
-_DESCRIPTORS = re.compile(r"[^,(]*(?:\([^)]*\)?[^,(]*)*")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)([wx])")
-_STYLE_URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^)\"'\s]*))\s*\)", re.IGNORECASE)
+_CANDIDATE = re.compile(r"[\s,]*+(\S++)")
+_DESCRIPTORS = re.compile(r"[^,(]*+(?:\([^)]*+\)?[^,(]*+)*+")
+_SIZE = re.compile(r"(\d++(?:\.\d++)?|\.\d++)([wx])")
+_STYLE_URL = LinearPattern(r"""url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]*))\s*\)""", ignore_case=True)
 
 
 class Candidate(NamedTuple):
@@ -37,24 +45,67 @@ class Candidate(NamedTuple):
     density: float
 
 
-def addresses_of(element: Element, attr: str | None = None) -> list[str]:
-    """Return the addresses of the files that an element names, unchanged.
-
-    Of an image in several sizes it is the largest, and of a lazy image the image, not the placeholder.
-    A film may have its picture as well. An element without an address, such as ``figure``, stands for the
-    images and films in it.
+class FileAddresses:
+    """Reads the addresses of files in elements of one page.
 
     Args:
-        element: As a selector found it.
         attr: Attribute with the address, instead of the usual ones.
+
+    Attributes:
+        is_cut: Whether some elements were left out because there is too much inside of them.
     """
-    if attr is not None:
-        return _given(_value(element, attr))
-    if found := _own(element):
-        return found
-    if element.tag in ("img", "picture") and (pooled := _of_picture(element)):
-        return [pooled]
-    return [address for inner in element.select(WITHIN) for address in addresses_of(inner)]
+
+    def __init__(self, attr: str | None = None) -> None:
+        self._attr = attr
+        self._left = MAX_INSIDE
+        self.is_cut = False
+
+    def of(self, element: Element) -> list[str]:
+        """Return the addresses of the files that an element names, unchanged.
+
+        Of an image in several sizes it is the largest, and of a lazy image the image, not the placeholder.
+        A film may have its picture as well. An element without an address, such as ``figure``, stands for the
+        images and films in it.
+        """
+        if self._attr is not None:
+            return _given(_value(element, self._attr))
+        if found := self._own(element):
+            return found
+        if element.tag in ("img", "picture") and (pooled := self._of_picture(element)):
+            return [pooled]
+        return [address for inner in self._inside(element, WITHIN) for address in self._own(inner)]
+
+    def _own(self, element: Element) -> list[str]:
+        """Return the addresses that belong to an element: one, and the picture of a film."""
+        main = largest(_candidates(element)) or _single(element)
+        if main is None and element.tag in ("video", "audio"):
+            main = next(filter(None, map(_single, self._inside(element, "source"))), None)
+        own = [] if main is None else [main]
+        if element.tag == "video":
+            own += _given(_value(element, "poster"))
+        if not own and (style := _value(element, "style")):
+            found = _STYLE_URL.finditer(style)
+            return [address for one in found for address in _given(one[1] or one[2] or one[3])]
+        return own
+
+    def _of_picture(self, element: Element) -> str | None:
+        """Return the largest image of a ``picture``, or of the one that an image without an address is in."""
+        picture = element if element.tag == "picture" else element.parent
+        if not isinstance(picture, Element) or picture.tag != "picture":
+            return None
+        inside = self._inside(picture, "img, source")
+        found = largest(one for inner in inside for one in _candidates(inner))
+        return found or next(filter(None, map(_single, inside)), None)
+
+    def _inside(self, element: Element, selector: str) -> Sequence[Element]:
+        if self._left <= 0:
+            self.is_cut = True
+            return ()
+        found = element.select(selector)
+        self.is_cut = self.is_cut or len(found) > self._left
+        kept = found[: self._left]
+        self._left -= len(kept) + COST_OF_SEARCH
+        return kept
 
 
 def largest(candidates: Iterable[Candidate]) -> str | None:
@@ -92,19 +143,6 @@ def _size_of(descriptors: str) -> tuple[float, float] | None:
     return width, density
 
 
-def _own(element: Element) -> list[str]:
-    """Return the addresses that belong to an element: one, and the picture of a film."""
-    main = largest(_candidates(element)) or _single(element)
-    if main is None and element.tag in ("video", "audio"):
-        main = next(filter(None, map(_single, element.select("source"))), None)
-    own = [] if main is None else [main]
-    if element.tag == "video":
-        own += _given(_value(element, "poster"))
-    if not own and (style := _value(element, "style")):
-        return [address for one in _STYLE_URL.findall(style) for address in _given("".join(one))]
-    return own
-
-
 def _single(element: Element) -> str | None:
     """Return the first usable address in the attributes with one address."""
     for name in (*LAZY, *PLAIN):
@@ -119,16 +157,6 @@ def _candidates(element: Element) -> Iterator[Candidate]:
         for one in candidates_in(_value(element, name)):
             if not one.address.lower().startswith(NO_FILE):
                 yield one
-
-
-def _of_picture(element: Element) -> str | None:
-    """Return the largest image of a ``picture``, or of the one that an image without an address is in."""
-    picture = element if element.tag == "picture" else element.parent
-    if not isinstance(picture, Element) or picture.tag != "picture":
-        return None
-    inside = picture.select("img, source")
-    found = largest(one for inner in inside for one in _candidates(inner))
-    return found or next(filter(None, map(_single, inside)), None)
 
 
 def _given(value: str) -> list[str]:
