@@ -35,6 +35,11 @@ def test_demo_runs_both_agents_through_every_room_and_leaves_only_the_database(
     assert first.returncode == 0, first.stderr
     assert re.search(r"top-stories +succeeded +\d+ +\d+ +59 inserted", first.stdout)
     assert re.search(r"shop +succeeded +\d+ +\d+ +\d+ inserted", first.stdout)
+    assert re.search(r"^items \(first 6 of 240\) *\n *\n +title +price ", first.stdout, re.MULTILINE)
+    assert "hn_items (first 6 of 59)" in first.stdout
+    assert re.search(
+        r"^report +AGENTIC_HOME=\S+ agentic executions report \w+ --open", first.stdout, re.MULTILINE
+    )
     events = int(re.search(r"(\d+) events on the stream AGENTIC_EVENTS", first.stdout)[1])  # type: ignore[index]
     assert events > 100
     assert left_running(home) == []

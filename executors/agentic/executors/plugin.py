@@ -25,8 +25,10 @@ _COMMANDS = {
     ),
     "reconcile": (
         "servers.reconcile:reconcile",
-        "Recover orphaned runs: take over from lost workers, repeat wake-ups, publish events, send "
-        "notifications.",
+        (
+            "Recover orphaned runs: take over from lost workers, repeat wake-ups, publish events, send "
+            "notifications."
+        ),
     ),
     "run": ("run.command:run", "Run an agent and show the stored rows."),
     "up": ("servers.up:up", "Run NATS, a broker, a worker, beat and Flower until Ctrl-C."),

@@ -148,6 +148,14 @@ def test_lost_pages_make_a_crawl_partial_and_are_fetched_again_on_demand(site: F
     assert (ran.code, row["status"], row["failed"]) == (4, "partial", 2)
     assert "2 of 8 pages failed: http_404 2" in row["reason"]
     assert ran.stdout.count("2 of 8 pages failed") == 1
+    table = ran.stdout.partition("Failures")[2].splitlines()
+    assert table[2].split() == ["class", "count", "example"]
+    assert table[4].split()[:2] == ["http_404", "2"]
+    assert "/shop/product/" in table[4]
+    short = row["id"][:12]
+    assert f"agentic executions report {short} --open" in ran.stdout
+    assert f"agentic executions export {short} --out rows.csv" in ran.stdout
+    assert max(map(len, ran.stdout.partition("Failures")[0].splitlines())) <= 80
     assert [one["id"] for one in told("executions", "list", "--status", "partial")] == [row["id"]]
 
     page = Ran("executions", "show", row["id"]).stdout

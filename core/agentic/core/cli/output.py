@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -56,6 +57,7 @@ def print_rows(
     *,
     as_json: bool = False,
     styles: Mapping[str, Sequence[str | None]] | None = None,
+    where: Console | None = None,
 ) -> None:
     """Print ``rows`` as a table, or as a JSON list of objects when ``as_json``.
 
@@ -65,17 +67,21 @@ def print_rows(
         rows: One mapping a row; missing and None cells stay empty.
         as_json: For scripts.
         styles: Column -> the Rich style of its cell in each row.
+        where: Console of the table; standard output by default.
     """
     if as_json:
         print_json([dict(row) for row in rows])
     else:
         cells = [[_shown(row.get(column)) for column in columns] for row in rows]
-        _print_table(title, columns, cells, styles or {})
+        _print_table(title, columns, cells, styles or {}, where)
 
 
 def print_sample(title: str, columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
-    """Print a glance at ``rows``: a line each, long cells cut, and only the first columns that fit."""
-    cells = [[" ".join(_shown(row.get(column)).split()) for column in columns] for row in rows]
+    """Print a glance at ``rows``: a line each, long cells cut, and only the first columns that fit.
+
+    Nested values are shortened: a price is ``0.50 EUR``, and a list of mappings is its first one.
+    """
+    cells = [[" ".join(_brief(row.get(column)).split()) for column in columns] for row in rows]
     widths = _fitting(columns, cells, console.width - 2)
     cut = [[_cut(cell, width) for cell, width in zip(row, widths, strict=False)] for row in cells]
     _print_table(title, columns[: len(widths)], cut)
@@ -124,6 +130,7 @@ def _print_table(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
     styles: Mapping[str, Sequence[str | None]] = MappingProxyType({}),
+    where: Console | None = None,
 ) -> None:
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for column in columns:
@@ -132,7 +139,43 @@ def _print_table(
         found = [styles[column][number] if column in styles else None for column in columns]
         # As plain text: brackets in scraped data are no markup.
         table.add_row(*(Text(harmless(cell), style or "") for cell, style in zip(row, found, strict=True)))
-    console.print(table)
+    (where or console).print(table)
+
+
+_MONEY = frozenset({"amount", "currency"})
+_CENTS = re.compile(r"-?\d+\.\d")
+"""An amount with one digit after the point, which prices are not written with."""
+
+
+def _brief(value: object) -> str:
+    """Return a value as short text: names only where several values need them, and nothing empty."""
+    match value:
+        case Mapping():
+            return _brief_mapping(value)
+        case list() | tuple() if any(isinstance(part, Mapping) for part in value):
+            return _brief(value[0]) + (f" (+{len(value) - 1})" if len(value) > 1 else "")
+        case list() | tuple():
+            return ", ".join(map(_brief, value))
+        case bool():
+            return "yes" if value else "no"
+        case _:
+            return _shown(value)
+
+
+def _brief_mapping(value: Mapping[object, object]) -> str:
+    filled = {name: part for name, part in value.items() if part not in (None, "", [], {})}
+    if "amount" in filled and filled.keys() <= _MONEY:
+        return _money(filled["amount"], filled.get("currency"))
+    if len(filled) == 1:
+        return _brief(next(iter(filled.values())))
+    return ", ".join(f"{name}: {_brief(part)}" for name, part in filled.items())
+
+
+def _money(amount: object, currency: object) -> str:
+    text = _shown(amount)
+    if _CENTS.fullmatch(text):
+        text += "0"
+    return f"{text} {_shown(currency)}".rstrip()
 
 
 def _shown(value: object) -> str:

@@ -50,3 +50,31 @@ def test_sample_keeps_each_row_on_one_line_and_within_the_width(capsys: pytest.C
 def test_json_shows_times_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"at": datetime(2026, 1, 1, tzinfo=UTC)})
     assert json.loads(capsys.readouterr().out) == {"at": "2026-01-01 00:00:00+00:00"}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"amount": "0.5", "currency": "EUR"}, "0.50 EUR"),
+        ({"amount": 0.5, "currency": "EUR"}, "0.50 EUR"),
+        ({"amount": "51.77", "currency": "GBP"}, "51.77 GBP"),
+        ({"amount": 1299, "currency": "JPY"}, "1299 JPY"),
+        ({"amount": "-3.5", "currency": None}, "-3.50"),
+        ({"amount": "0.125", "currency": "KWD"}, "0.125 KWD"),
+        ({"amount": "2.5", "unit": "kg"}, "amount: 2.5, unit: kg"),
+        ({"name": "Ada", "url": None, "tags": []}, "Ada"),
+        ({"rating": {"value": 4, "count": 12}}, "value: 4, count: 12"),
+        ({}, ""),
+        (["a", "b"], "a, b"),
+        ([{"amount": "1.5", "currency": "EUR"}, {"amount": "2", "currency": "EUR"}], "1.50 EUR (+1)"),
+        ([{"name": "Ada"}], "Ada"),
+        ([True, None, 3], "yes, , 3"),
+        (False, "no"),
+        ({"text": "two\nlines"}, "two lines"),
+    ],
+)
+def test_a_sample_shortens_nested_values(
+    value: object, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_sample("Rows", ["id", "found"], [{"id": "x", "found": value}])
+    assert capsys.readouterr().out.splitlines()[-2].split("x", 1)[1].strip() == shown

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentic.core.cli import console, print_rows
+from agentic.core.cli import console
 from agentic.core.ids import SHORT_CHARS
 from agentic.core.terminal import harmless
+from agentic.executors.commands.shared.failures import failures_of, print_failures
 from agentic.executors.commands.shared.statuses import STATUS_STYLES
 
 if TYPE_CHECKING:
     from agentic.executors.commands.runs.steering import Desk
     from agentic.executors.reports.facts import FailureFacts, PageCounts
-    from agentic.executors.reports.masking import Shown
     from agentic.mappers import AgentModel, ExecutionModel
 
 SHOWN_WARNINGS = 10
@@ -57,8 +57,7 @@ class ExecutionPage:
         """Print it on standard output."""
         self._print_facts()
         if self.failures:
-            rows = [_failure_row(facts) for facts in self.failures]
-            print_rows("Failures", ["class", "count", "example"], rows)
+            print_failures(self.failures)
         self._print_warnings()
         if self.next_commands:
             console.print("Next", style="bold")
@@ -106,12 +105,12 @@ def execution_page(
     shown = Shown.of(agent)
     with desk.database.reading() as session:
         crawl = CrawlReader(session, execution, shown)
-        pages, failures = crawl.counts(), tuple(crawl.failures())
-    result = row.get("result")
+        result = row.get("result")
+        pages, failures = crawl.counts(), failures_of(crawl, result)
     return ExecutionPage(
         row={**row, "rows": _rows_text(row), "failed": _failed_text(row, pages), "pages": _pages_text(pages)},
         result=_plain(result if isinstance(result, Mapping) else {}),
-        failures=failures or tuple(_of_result(result, shown)),
+        failures=failures,
         warnings=tuple(
             shown.text(warning) for warning in execution.warnings if warning not in (execution.reason or "")
         ),
@@ -168,20 +167,3 @@ def _plain(result: Mapping[str, object]) -> dict[str, object]:
     if "pipeline" in result:
         return {}
     return {name: value for name, value in result.items() if isinstance(value, (str, int, float))}
-
-
-def _failure_row(facts: FailureFacts) -> dict[str, object]:
-    example = facts.examples[0] if facts.examples else None
-    words = "" if example is None else "\n".join(filter(None, (example.subject, example.message)))
-    return {"class": facts.failure_class, "count": f"{facts.count:,}", "example": words}
-
-
-def _of_result(result: object, shown: Shown) -> Iterator[FailureFacts]:
-    from agentic.executors.reports.facts import FailureExample, FailureFacts
-
-    found = result.get("failures") if isinstance(result, Mapping) else None
-    for name, facts in found.items() if isinstance(found, Mapping) else ():
-        if isinstance(facts, Mapping) and isinstance(count := facts.get("count"), int):
-            said = facts.get("examples")
-            examples = [FailureExample(subject="", message=shown.text(str(one))) for one in said or ()]
-            yield FailureFacts(failure_class=str(name), count=count, examples=tuple(examples))

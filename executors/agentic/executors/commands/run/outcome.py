@@ -54,7 +54,9 @@ def print_outcome(
         print_json(_as_data(outcome, agent, database, tables) | _export_data(exported))
     elif where is not None:
         if where is console:
-            _print_tables(_stored(outcome, agent, database))
+            print_tables(_stored(outcome, agent, database))
+        if outcome.failed_count:
+            _print_failures(outcome, agent, database, where)
         _print_facts(outcome, _facts(outcome, agent, database, exported), where, exported)
     if outcome.error is not None:
         raise ExecutionFailedError(outcome.error)
@@ -84,12 +86,27 @@ def _as_data(
     }
 
 
-def _print_tables(tables: list[StoredRows]) -> None:
+def print_tables(tables: list[StoredRows]) -> None:
+    """Print some rows of each table, with a column for each scraped field."""
     from agentic.executors.commands.executions.stored import samples_for_people
 
     for table in samples_for_people(tables):
         shown = f"first {len(table.rows)} of {table.total}" if table.total > len(table.rows) else table.total
         print_sample(f"{table.table} ({shown})", table.columns, table.rows)
+
+
+def _print_failures(outcome: ExecutionOutcome, agent: AgentModel, database: Database, where: Console) -> None:
+    from agentic.executors.commands.shared.failures import failures_of, print_failures
+    from agentic.executors.commands.shared.views import result_of
+    from agentic.executors.reports.crawls import CrawlReader
+    from agentic.executors.reports.masking import Shown
+    from agentic.mappers import find_execution
+
+    with database.reading() as session:
+        execution = find_execution(session, agent.project_id, outcome.execution_id)
+        found = failures_of(CrawlReader(session, execution, Shown.of(agent)), result_of(session, execution))
+    if found:
+        print_failures(found, where)
 
 
 def _export_data(exported: Exported | None) -> dict[str, object]:
@@ -114,17 +131,22 @@ def _facts(
         "run": f"{outcome.superstep_count} supersteps, {outcome.event_count} events",
         "database": database.url,
         "written": "" if exported is None else f"{exported.row_count:,} rows of {exported.table}",
-        **_next_commands(outcome),
+        **_next_commands(outcome, is_exported=exported is not None),
     }
     return {name: fact for name, fact in facts.items() if fact}
 
 
-def _next_commands(outcome: ExecutionOutcome) -> Mapping[str, str]:
-    """Return commands that show more; for an incomplete execution, the report shows most."""
+def _next_commands(outcome: ExecutionOutcome, *, is_exported: bool) -> Mapping[str, str]:
+    """Return commands that show more, and that write the rows to a file."""
     short = outcome.execution_id[:SHORT_CHARS]
-    lacks_something = outcome.status != "succeeded" or outcome.failed_count > 0
-    report = {"report": f"agentic executions report {short} --open"} if lacks_something else {}
-    return {"more": f"agentic executions show {short}", **report}
+    counts = outcome.counts
+    has_rows = counts.inserted + counts.updated + counts.unchanged > 0
+    export = {"export": f"agentic executions export {short} --out rows.csv"}
+    return {
+        "more": f"agentic executions show {short}",
+        "report": f"agentic executions report {short} --open",
+        **(export if has_rows and not is_exported else {}),
+    }
 
 
 def _print_facts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentic.core.cli import console, err_console, print_rows, print_sample
+from agentic.core.cli import console, err_console, print_rows
 from agentic.core.hooks import get_registry
+from agentic.core.ids import SHORT_CHARS
 from agentic.core.private import make_private_folder
 from agentic.core.services import Service, Supervisor, free_port, nats_service, valkey_service
 from agentic.core.services.errors import MissingServerError
@@ -210,12 +212,12 @@ def _reloaded(database: Database, jobs: Sequence[DemoJob]) -> list[tuple[AgentMo
 
 def show(database: Database, jobs: Sequence[DemoJob], event_count: int) -> int:
     """Print rows, executions and the number of events; return how many executions failed."""
+    from agentic.executors.commands.run.outcome import print_tables
     from agentic.mappers import ExecutionStatus
 
     ended = _reloaded(database, jobs)
-    for table in _stored(database, ended):
-        title = f"{table.table} (first {len(table.rows)} of {table.total})"
-        print_sample(title, table.columns, table.rows)
+    for tables in _stored(database, ended):
+        print_tables(tables)
     rows = [execution_row(execution, agent.agent_name) for agent, execution in ended]
     for row in rows:
         row["rows"] = ", ".join(f"{row[name]} {name}" for name in COUNTS if row[name]) or "none"
@@ -224,16 +226,26 @@ def show(database: Database, jobs: Sequence[DemoJob], event_count: int) -> int:
         if execution.error:
             err_console.print(f"error: {execution.error}", style="red", markup=False, highlight=False)
     console.print(f"{event_count} events on the stream AGENTIC_EVENTS", highlight=False)
+    _print_next(ended[-1][1])
     return sum(execution.status is not ExecutionStatus.SUCCEEDED for _, execution in ended)
 
 
-def _stored(database: Database, ended: Sequence[tuple[AgentModel, ExecutionModel]]) -> list[StoredRows]:
+def _print_next(execution: ExecutionModel) -> None:
+    """Print the commands for the rows; the demo has a database of its own."""
+    home = shlex.quote(str(load_settings().home / "demo"))
+    for verb in ("report {} --open", "export {} --out rows.csv"):
+        words = f"executions {verb.format(execution.id[:SHORT_CHARS])} --project {PROJECT}"
+        line = f"{verb.partition(' ')[0]:<10} AGENTIC_HOME={home} agentic {words}"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _stored(database: Database, ended: Sequence[tuple[AgentModel, ExecutionModel]]) -> list[list[StoredRows]]:
+    """Return some rows of each execution, by table."""
     from agentic.executors.commands.executions.stored import stored_rows
 
     platforms = get_registry().platforms
     with database.reading() as session:
         return [
-            table
+            stored_rows(session, platforms[agent.agent_platform], execution, SHOWN_ROWS)
             for agent, execution in ended
-            for table in stored_rows(session, platforms[agent.agent_platform], execution, SHOWN_ROWS)
         ]
