@@ -11,6 +11,9 @@ from agentic.core.settings import safe_url
 PROXY = "proxy"
 """``detail`` of a failure that is the proxy's: it cannot be reached, or refuses the user."""
 
+PROXY_SUBJECT = "proxy "
+"""Start of the subjects of warnings about proxies."""
+
 MAX_SHOWN = 2_048  # characters of a URL in a message
 
 

@@ -155,7 +155,8 @@ class PipelineAgentExecutor(BaseAgentExecutor):
             return super().warnings
         pages = self._result.pages
         borders = pages.borders if pages is not None else ()
-        return (*borders, *super().warnings, *self._result.warnings, *shortfalls(self._result))
+        result = self._result
+        return (*borders, *super().warnings, *result.warnings, *shortfalls(result), *result.proxies)
 
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
         """Never called, because :meth:`work` returns a graph."""

@@ -158,3 +158,27 @@ async def test_pages_come_through_the_proxy_of_the_policy(
             await BrowserFetcher(http, browser).fetch(f"{site.other_url}/whoami")
     assert caught.value.failure_class == "private_address"
     assert given.received_bytes == received
+
+
+async def test_a_page_takes_another_proxy_when_one_is_away_or_refuses(
+    browser: PlaywrightBrowser, proxy: GuardedProxy, site: Site
+) -> None:
+    given = proxy.admit(politeness("127.0.0.1"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        away = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    stranger = proxy.url.replace("//", f"//{USER}:guessed@")
+    living = proxy.url.replace("//", f"//{USER}:{given.password}@")
+    policy = HttpPolicy.model_validate(
+        {"allow_private_hosts": ["127.0.0.1"], "obey_robots": False, "proxies": [away, stranger, living]}
+    )
+    async with open_fetcher(policy) as http:
+        shows = BrowserFetcher(http, browser)
+        for reason in ("no connection to the proxy", "the proxy refused with status 407"):
+            with pytest.raises(FetchError, match=reason) as caught:
+                await shows.fetch(f"{site.url}/whoami")
+            assert (caught.value.failure_class, caught.value.detail) == ("connect", "proxy")
+        for _ in range(2):
+            assert (await shows.fetch(f"{site.url}/whoami")).status == 200
+        assert http.exits is not None
+        assert [one["requests"] for one in http.exits.statistics()] == [1, 1, 2]
+    assert given.received_bytes > 0

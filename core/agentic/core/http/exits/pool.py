@@ -12,7 +12,7 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
-from agentic.core.http.errors import PROXY, FailureClass, FetchError
+from agentic.core.http.errors import PROXY, PROXY_SUBJECT, FailureClass, FetchError, reason_in
 from agentic.core.http.exits.health import DOUBTFUL_AFTER, Health, Order, Rest, choose, next_rest
 from agentic.core.http.exits.listing import ExitSpec, list_exits
 from agentic.core.http.messages import HttpRequest, HttpResponse
@@ -81,7 +81,7 @@ class Exit:
     @property
     def name(self) -> str:
         """Its name in messages."""
-        return f"proxy {self.number} ({self.id})"
+        return f"{PROXY_SUBJECT}{self.number} ({self.id})"
 
 
 class Exits:
@@ -295,7 +295,8 @@ class Exits:
             self._sessions.popitem(last=False)
         if earlier is not None and earlier != found.id:
             log.warning("session.moved", session=session, proxy=found.number, proxy_id=found.id)
-            self._tell(f"session {session!r}", f"its proxy does not work; it moved to {found.name}")
+            sentence = f"the proxy of session {session!r} does not work; the session moved to {found.name}"
+            self._note(f"{PROXY_SUBJECT}of session {session!r}", sentence)
 
     def _doubt(self, used: Exit, failure: FetchError, sent_at: float) -> None:
         used.health.failures += 1
@@ -322,7 +323,9 @@ class Exits:
             asked_s=asked_s,
         )
         used.health.rest(host, rest)
-        if not rest.is_firm or (earlier is not None and rest.strikes == earlier.strikes):
+        if earlier is not None and rest.strikes == earlier.strikes:
+            return
+        if not rest.is_firm and host is not None:  # it may well be the host's own fault
             return
         log.warning(
             "proxy.rested",
@@ -333,9 +336,11 @@ class Exits:
             **({"host": host} if host else {}),
         )
         place = f"for {host} " if host else ""
-        self._tell(used.name, f"it rests {place}for {rest.until - now:.0f} s ({_reason(failure)})")
+        state = "rests" if rest.is_firm else "is avoided"
+        sentence = f"{used.name} {state} {place}for {rest.until - now:.0f} s: {_reason(failure)}"
+        self._note(used.name, sentence)
 
-    def _tell(self, subject: str, sentence: str) -> None:
+    def _note(self, subject: str, sentence: str) -> None:
         if len(self._news) < MAX_NEWS:
             self._news.append((subject, sentence))
 
@@ -382,5 +387,6 @@ class _NotingTransport:
 
 
 def _reason(failure: FetchError) -> str:
-    status = f", status {failure.status}" if failure.status is not None else ""
-    return f"{failure.failure_class}{status}"
+    if failure.detail == PROXY:
+        return reason_in(str(failure), failure.url)
+    return f"{failure.failure_class}, status {failure.status}" if failure.status else failure.failure_class

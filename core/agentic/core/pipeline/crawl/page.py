@@ -157,6 +157,8 @@ class PageProcessor:
                 crawled = replace(crawled, contents=await self._contents(page, found.links.links))
             if self.files is not None and file_urls:  # at the end: a page that fails is fetched again
                 crawled = replace(crawled, files=await self.files.load(page, file_urls, warnings))
+            if (exits := self.context.http.exits) is not None:
+                warnings += [PageWarning(subject, sentence) for subject, sentence in exits.take_news()]
             return replace(crawled, warnings=tuple(warnings)) if warnings else crawled
 
         outcome = await try_until_settled(once, self.step.fetch.actor, partial(self._retry_context, entry))

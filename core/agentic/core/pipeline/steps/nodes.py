@@ -159,6 +159,8 @@ class ActorNode(Executor):
         if len(outcome.attempts) > 1:
             retried = RecoveredStep(step=self._position.step, attempts=outcome.attempts)
             state = replace(state, retried=(*state.retried, retried))
+        if context.http.exits is not None:
+            warned += context.http.exits.take_news()
         if warned:
             notes = [
                 StepNote(step=self._position.label, message=given.hidden.text(sentence), subject=subject)

@@ -9,10 +9,11 @@ from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
+from agentic.core.http.errors import PROXY_SUBJECT
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.policies.records import attempt_records
 from agentic.core.pipeline.spec.spec import PipelineSpec
-from agentic.core.pipeline.steps.state import CrawlTotals, PipelineState, RecoveredStep, StepFailure
+from agentic.core.pipeline.steps.state import CrawlTotals, PipelineState, RecoveredStep, StepFailure, StepNote
 from agentic.core.types import EXCLUDED_CLASSES, JSONValue
 
 EXAMPLE_COUNT = 5
@@ -118,6 +119,7 @@ class PipelineResult(_Part):
         skipped: Steps left out because a result they need was never made.
         passed_over: Steps whose ``when`` was not true.
         warnings: Things that successful steps did not find.
+        proxies: Warnings about proxies; they say nothing about the results.
         gives_nothing: Whether no step returned anything to store, or had another effect that counts.
     """
 
@@ -133,6 +135,7 @@ class PipelineResult(_Part):
     skipped: tuple[str, ...]
     passed_over: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
     gives_nothing: bool = False
 
 
@@ -163,9 +166,14 @@ def result_of(spec: PipelineSpec, state: PipelineState, *, may_be_empty: bool = 
         retried=tuple(map(_retried, state.retried)),
         skipped=state.skipped,
         passed_over=state.passed_over,
-        warnings=tuple(note.text for note in state.notes),
+        warnings=tuple(note.text for note in state.notes if not _is_about_proxies(note)),
+        proxies=tuple(note.text for note in state.notes if _is_about_proxies(note)),
         gives_nothing=not (may_be_empty or state.crawl or state.has("items") or state.has("item")),
     )
+
+
+def _is_about_proxies(note: StepNote) -> bool:
+    return note.subject.startswith(PROXY_SUBJECT)
 
 
 def _items(state: PipelineState) -> tuple[dict[str, JSONValue], ...]:

@@ -313,7 +313,7 @@ async def test_a_login_keeps_its_exit_until_that_is_broken_and_then_stays_with_t
     world.time += 60
     assert {await outcome(fetcher, asked) for _ in range(4)} == {second}
     assert [line["event"] for line in logs] == ["proxy.rested", "session.moved"]
-    assert [subject for subject, _ in exits.take_news()][1] == "session 'shop'"
+    assert [subject for subject, _ in exits.take_news()][1] == "proxy of session 'shop'"
     assert exits.take_news() == ()
 
 
