@@ -34,8 +34,8 @@ MOST_KNOWN = 10_000
 
 _ENDINGS = """
     7z aac apk avi avif bmp bz2 dmg doc docx eps epub exe flac gif gz heic ico iso jar jpe jpeg jpg jxl m4a
-    m4v mkv mobi mov mp3 mp4 mpeg mpg msi odp ods odt ogg ogv opus otf pdf png ppt pptx ps psd rar rpm rtf svg tar
-    tgz tif tiff ttf wav webm webp wma wmv woff woff2 xls xlsx xz zip zst
+    m4v mkv mobi mov mp3 mp4 mpeg mpg msi odp ods odt ogg ogv opus otf pdf png ppt pptx ps psd rar
+    rpm rtf svg tar tgz tif tiff ttf wav webm webp wma wmv woff woff2 xls xlsx xz zip zst
 """
 _NO_PAGES = frozenset(_ENDINGS.split())
 """Endings of files. A link to such a file does not lead to a page."""
