@@ -201,12 +201,16 @@ class Fetcher:
         Args:
             request: The request.
             response: Its answer.
-            exit: The proxy of the answer, if it is one of several.
+            exit: The proxy of the answer, if it is one of several. Without one, an answer to a policy with
+                several proxies came another way, and blocks none of them.
 
         Raises:
             FetchError: It is a failure; ``failure_class`` says which.
         """
-        await self._judge(request, response, self._way_of(exit))
+        if exit is not None or self._way is not None:
+            await self._judge(request, response, self._way_of(exit))
+        elif failure := self._verdict(request, response, datetime.now(UTC)):
+            raise failure
 
     async def _judge(self, request: HttpRequest, response: HttpResponse, way: Way) -> None:
         if failure := self._verdict(request, response, datetime.now(UTC)):

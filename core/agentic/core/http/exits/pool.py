@@ -12,6 +12,7 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
+from agentic.core.errors import AgenticError
 from agentic.core.http.errors import PROXY, PROXY_SUBJECT, FailureClass, FetchError, reason_in
 from agentic.core.http.exits.health import DOUBTFUL_AFTER, Health, Order, Rest, choose, next_rest
 from agentic.core.http.exits.listing import ExitSpec, list_exits
@@ -256,7 +257,15 @@ class Exits:
         async with self._reading:
             if self._exits and self._clock() < self._read_at + READ_AGAIN_S:
                 return
-            specs = await list_exits(self._policy, self._secret)
+            try:
+                specs = await list_exits(self._policy, self._secret)
+            except AgenticError as exc:
+                # A list that is gone was revoked; other faults must not stop what works.
+                if not self._exits or isinstance(exc, LookupError):
+                    raise
+                log.warning("proxies.unreadable", reason=str(exc))
+                self._read_at = self._clock()
+                return
             self._read_at = self._clock()
             if [(one.id, one.url) for one in self._exits] != [(spec.id, spec.url) for spec in specs]:
                 self._replace(specs)

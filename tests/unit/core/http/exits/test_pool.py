@@ -11,6 +11,7 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
+from agentic.core.actors.errors import UnknownSecretError
 from agentic.core.errors import SettingsError
 from agentic.core.http import (
     CachePolicy,
@@ -67,6 +68,8 @@ class World:
         await asyncio.sleep(0)
 
     async def secret(self, name: str) -> SecretStr:
+        if name not in self.secrets:
+            raise UnknownSecretError(name)
         return SecretStr(self.secrets[name])
 
     def open(self, policy: HttpPolicy) -> Through:
@@ -488,3 +491,36 @@ async def test_a_list_that_changed_is_read_again() -> None:
     assert exits.all[1] is kept
     await exits.aclose()
     assert sorted(world.closed) == list("abc")
+
+
+async def test_a_list_that_cannot_be_read_again_is_kept_unless_it_was_removed() -> None:
+    world = World()
+    world.secrets["EU"] = "a.example:1"
+    fetcher, _ = world.fetcher(proxies="${secrets.EU}")
+    await fetcher.fetch("http://h.example/")
+    world.secrets["EU"] = f"this is no list {PASSWORD}"
+    world.time += READ_AGAIN_S
+    with capture_logs() as logs:
+        for _ in range(3):
+            await fetcher.fetch("http://h.example/")
+    assert [line["event"] for line in logs] == ["proxies.unreadable"]
+    assert PASSWORD not in str(logs)
+    del world.secrets["EU"]
+    world.time += READ_AGAIN_S
+    with pytest.raises(UnknownSecretError):
+        await fetcher.fetch("http://h.example/")
+
+
+async def test_an_answer_that_came_past_the_proxies_is_judged_and_blocks_none() -> None:
+    world = World()
+    fetcher, exits = world.fetcher("ab")
+    await fetcher.fetch("http://h.example/")
+    asked = HttpRequest(url="http://h.example/")
+    await fetcher.judge(asked, reply(asked))
+    with pytest.raises(FetchError, match="429"):
+        await fetcher.judge(asked, reply(asked, 429, retry_after="60"))
+    assert [one.failures.total() for one in exits.all] == [0, 0]
+    assert await outcome(fetcher, asked) == "b"
+    with pytest.raises(ValueError, match=r"exits\.choose"):
+        async with fetcher.turn("http://h.example/"):
+            pass
