@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import signal
 import time
@@ -13,7 +14,7 @@ from threading import Lock, Thread
 from typing import ClassVar
 
 import pytest
-from tests.commands import start_command
+from tests.commands import run_command, start_command
 from tests.faults.plugins.test_killed_crawl import agentic, environment, query, shown_rows
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.timeout(180)]
@@ -142,3 +143,15 @@ def test_a_killed_crawl_has_a_whole_file_for_each_row(
     # Of the pages that were not written yet; the logo once for each process.
     assert repeated.pop("/logo", 0) <= len(shares)
     assert sum(repeated.values()) <= 2 * (5 + 4 * 8) * len(shares)
+
+    [[execution]] = query(home, "select id from executions")
+    out = tmp_path / "files.csv"
+    done = run_command(
+        ["executions", "export", str(execution), "--table", "web_files", "--out", str(out)],
+        environment(home),
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    with out.open(encoding="utf-8", newline="") as file:
+        exported = {row["url"].removeprefix(site): row["path"] for row in csv.DictReader(file)}
+    assert exported == {path: place for path, (place, *_) in rows_of(home, site).items()}
