@@ -18,6 +18,7 @@ from agentic.mappers.tables import (  # noqa: F401 - they are compared
     notifications,
     vault,
 )
+from agentic.mappers.upserts import snapshots  # noqa: F401 - likewise
 
 
 def differences(database: Database, registry: PluginRegistry) -> list[str]:

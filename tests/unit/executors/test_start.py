@@ -20,7 +20,7 @@ ENGINE = {"agentic.core.graph", "agentic.core.bus", "agentic.core.pipeline.spec"
 PIPELINE = """
 name: one
 steps:
-  - {name: start, actor: fetch_page, config: {url: "https://example.com/"}}
+  - {id: start, actor: fetch, config: {url: "https://example.com/"}}
 """
 
 
@@ -62,6 +62,20 @@ def test_help_and_version_read_no_settings(tmp_path: Path) -> None:
 
 def test_a_version_is_told_without_rich(tmp_path: Path) -> None:
     assert "rich" not in loaded_by("--version", home=tmp_path, after="agentic-pipelines")
+
+
+def test_a_check_of_a_pipeline_loads_no_database_and_no_rich(tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text(PIPELINE, encoding="utf-8")
+    loaded = loaded_by("pipelines", "validate", "one.yaml", home=tmp_path, after="is valid")
+    assert loaded & (HEAVY | {"rich", "agentic.plugins.web.login.logins"}) == set()
+
+
+def test_a_command_with_the_database_loads_neither_migrations_nor_log_lines(tmp_path: Path) -> None:
+    loaded_by("projects", "add", "default", home=tmp_path)
+    loaded = loaded_by("executions", "list", home=tmp_path, after="Executions of default")
+    unused = SERVERS | {"alembic", "structlog", "pydantic_settings", "packaging.requirements", "turbohtml"}
+    unused |= {"agentic.mappers.checkpoints.store", "agentic.executors.commands.executions.changes"}
+    assert loaded & unused == set()
 
 
 @pytest.mark.parametrize("name", agentic.executors.__all__)

@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from agentic.core.cli.output import (
         console,
         err_console,
-        print_json,
         print_lines,
         print_rows,
         print_sample,
         whole_console,
-        write_json,
     )
+    from agentic.core.cli.plain import print_json, print_line, write_json
 
 __all__ = [
     "console",
     "err_console",
     "print_json",
+    "print_line",
     "print_lines",
     "print_rows",
     "print_sample",
@@ -29,7 +29,8 @@ __all__ = [
     "write_json",
 ]
 
-_HOMES = dict.fromkeys(__all__, "output")
+_PLAIN = ("print_json", "print_line", "write_json")
+_HOMES = {name: "plain" if name in _PLAIN else "output" for name in __all__}
 
 
 def __getattr__(name: str) -> object:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
@@ -16,7 +14,20 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from agentic.core.terminal import harmless, harmless_json
+from agentic.core.cli.plain import print_json, write_json
+from agentic.core.terminal import harmless
+
+__all__ = [
+    "HarmlessConsole",
+    "console",
+    "err_console",
+    "print_json",
+    "print_lines",
+    "print_rows",
+    "print_sample",
+    "whole_console",
+    "write_json",
+]
 
 _CELL_WIDTH = 22
 _PADDING = 3
@@ -112,17 +123,6 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     cut = [_cut(cell, width) for cell, width in zip(cells, widths, strict=True)]
     padded = [set_cell_size(cell, width) for cell, width in zip(cut, widths, strict=True)]
     return f"  {(' ' * _PADDING).join(padded).rstrip()}"
-
-
-def print_json(value: object) -> None:
-    """Print ``value`` as JSON on standard output; dates and the like become text."""
-    write_json(value, indent=2)
-
-
-def write_json(value: object, *, indent: int | None = None) -> None:
-    """Write ``value`` as JSON on standard output, on one line unless ``indent`` is given."""
-    text = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
-    sys.stdout.write(harmless_json(text) + "\n")
 
 
 def _print_table(

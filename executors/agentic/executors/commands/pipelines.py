@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentic.core.cli import console, print_json, print_lines, print_rows
+from agentic.core.cli import print_json, print_line
 from agentic.core.cli.later import add_command_at
 from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
@@ -54,7 +53,7 @@ def validate(target: FileOrName, *, project: InProject = None, as_json: AsJson =
     if as_json:
         print_json({"valid": True, "name": spec.name, "faults": []})
     else:
-        console.print(f"{target}: pipeline {spec.name} is valid", markup=False, highlight=False)
+        print_line(f"{target}: pipeline {spec.name} is valid")
 
 
 @pipelines.command()
@@ -83,7 +82,7 @@ def show(
         sys.stdout.write(_yaml(told(as_written(spec))) + _default_rules("# "))
     elif svg is not None:
         svg.write_text(outline(spec, get_registry().actors).to_svg(), encoding="utf-8")
-        console.print(f"wrote {svg}", markup=False, highlight=False)
+        print_line(f"wrote {svg}")
     else:
         sys.stdout.write(outline(spec, get_registry().actors).to_mermaid() + "\n" + _default_rules("%% "))
 
@@ -103,6 +102,7 @@ def actors(
     as_json: AsJson = False,
 ) -> None:
     """List the installed actors, or show one with the JSON Schemas of its input and output."""
+    from agentic.core.cli import print_lines
     from agentic.core.pipeline import actor_schema
     from agentic.core.pipeline.spec.spec import unknown_actor
 
@@ -127,6 +127,8 @@ def build(
     as_json: AsJson = False,
 ) -> None:
     """Build a pipeline from an intent and print it, without running it."""
+    import asyncio
+
     from agentic.core.pipeline.expressions.suggestions import unknown_word
     from agentic.mappers.catalog.pipelines import as_written
 
@@ -156,12 +158,13 @@ def add(file: File, *, project: InProject = None, as_json: AsJson = False) -> No
         print_json(row)
         return
     said = "is stored" if is_new else "is stored already"
-    console.print(f"pipeline {kept.name}@{kept.version} {said}", markup=False, highlight=False)
+    print_line(f"pipeline {kept.name}@{kept.version} {said}")
 
 
 @pipelines.command("list")
 def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
     """List the stored pipelines with all their versions."""
+    from agentic.core.cli import print_rows
     from agentic.mappers import find_project
     from agentic.mappers.catalog.pipelines import list_pipelines
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from pydantic import Secret, SecretStr
 
 from agentic.core.actors import ActorError, describe_failure
 from agentic.core.http import FetchError, HttpSession
 from agentic.core.masking import Masker
-from agentic.plugins.web.login.logins import Login
+
+if TYPE_CHECKING:  # its module reads pages
+    from agentic.plugins.web.login.logins import Login
 
 MASK = "***"
 
