@@ -97,6 +97,7 @@ def stored_agents(site: str) -> dict[str, dict[str, JSONValue]]:
             inputs={"words": ["a", "b"]}, then="dead_letter",
         ),
         "proxy": pipeline([fetch("http://example.invalid/")], proxy="${secrets.PROXY}"),
+        "proxies": pipeline([fetch("http://example.invalid/")], proxies="${secrets.PROXY}"),
         "form-sent-away": pipeline(
             [
                 {"actor": "authenticate", "config": {"platform": "SITE", "reuse": False, "session": "f"}},
