@@ -177,7 +177,7 @@ class TestExport:
         shell("executions", "export", "--all", "--to", "sheets", "--format", "xlsx", "--yes")
         [file] = (shell.folder / "sheets").iterdir()
         assert file.name.startswith("shop-")
-        page = openpyxl.load_workbook(file).active
+        [page] = openpyxl.load_workbook(file).worksheets
         assert page["A1"].value == "url"
         assert page.max_row == PRODUCTS + 1
 

@@ -26,7 +26,7 @@ from agentic.core.http import FetchError, HttpPolicy, open_fetcher
 from agentic.core.types import JSONValue
 from agentic.executors.agents.files import INCOMING, LEFT_AFTER_S, FolderFiles
 from agentic.mappers import Database, ExecutionStatus
-from agentic.plugins.web.actors.download import DownloadActor, content_name, media_type_of
+from agentic.plugins.web.actors.download import DownloadActor, DownloadInput, content_name, media_type_of
 from agentic.plugins.web.models import ItemModel
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Downloader:
                 memory=self.memory,
                 warn=self.warnings.append,
             )
-            given = DownloadActor.Input.model_validate({"url": urls[0] if len(urls) == 1 else urls, **config})
+            given = DownloadInput.model_validate({"url": urls[0] if len(urls) == 1 else urls, **config})
             return list((await DownloadActor().run(ctx, given)).items or ())
 
     def stored(self) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ from agentic.core.actors import ActorContext
 from agentic.core.http import FetchError, HttpPolicy, open_fetcher
 from agentic.core.types import JSONValue
 from agentic.mappers import Database, ExecutionStatus
-from agentic.plugins.web.actors.json_items import JsonActor, JsonOutput
+from agentic.plugins.web.actors.json_items import JsonActor, JsonInput, JsonOutput
 from agentic.plugins.web.models import ItemModel
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Reader:
         policy = HttpPolicy(allow_private_hosts=("127.0.0.1",), requests_per_second=1_000)
         async with open_fetcher(policy) as http:
             ctx = ActorContext(http=http, warn=self.warnings.append)
-            return await JsonActor().run(ctx, JsonActor.Input.model_validate(config))
+            return await JsonActor().run(ctx, JsonInput.model_validate(config))
 
 
 @pytest.fixture

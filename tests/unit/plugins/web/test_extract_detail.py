@@ -12,7 +12,7 @@ from tests.unit.plugins.web.conftest import NoNetwork
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import Fetcher, HttpPolicy
 from agentic.core.types import JSONValue
-from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
+from agentic.plugins.web.actors.extract_detail import ExtractDetailActor, ExtractDetailInput
 from agentic.plugins.web.reading.json_schema import fit
 
 LAMP = """<h1 class="title"> A  good
@@ -98,7 +98,7 @@ async def test_a_field_that_cannot_be_read_costs_only_itself(
         http=Fetcher(HttpPolicy(), NoNetwork()), tally=lambda *warning: warned.append(warning)
     )
     schema = {"title": "h1", "field": rule}
-    given = ExtractDetailActor.Input.model_validate({"page": page(LAMP), "schema": schema})
+    given = ExtractDetailInput.model_validate({"page": page(LAMP), "schema": schema})
     item = (await ExtractDetailActor().run(context, given)).item
     assert item == {"url": "http://shop.example/list/", "title": "A good lamp", "field": value}
     assert {subject for subject, _ in warned} == {"field 'field'"}
@@ -111,7 +111,7 @@ async def test_without_a_counter_each_field_that_cannot_be_read_is_a_warning(pag
     warned: list[str] = []
     context = ActorContext(http=Fetcher(HttpPolicy(), NoNetwork()), warn=warned.append)
     schema = {"price": {"selector": "h1", "type": "price"}, "rating": ".rating"}
-    given = ExtractDetailActor.Input.model_validate({"page": page(LAMP), "schema": schema})
+    given = ExtractDetailInput.model_validate({"page": page(LAMP), "schema": schema})
     await ExtractDetailActor().run(context, given)
     assert warned == [
         "field 'price': 'A good lamp' on http://shop.example/list/ is not a valid price; the field is null"
