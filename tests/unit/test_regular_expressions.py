@@ -29,6 +29,8 @@ ALLOWED = {
     "agentic.core.graph.checkpoints.restore": "numbers of our own checkpoints: anchored, of bounded length",
     "agentic.core.graph.checkpoints.snapshots": "a digest of our own: of fixed length",
     "agentic.core.views.texts": "single characters",
+    "agentic.core.cli.output": "a number: anchored",
+    "agentic.core.hooks.fitting": "requirements of installed distributions: each character decides",
     "agentic.core.hooks.offers": "names of actors in a spec: each character decides",
     "agentic.core.linear.pattern": "flags alone",
     "agentic.core.linear.translation": "the parser alone",

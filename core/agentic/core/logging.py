@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 from copy import copy
-from functools import cache
+from functools import lru_cache
 from importlib.util import find_spec
 from io import StringIO
 from typing import TYPE_CHECKING, TextIO, cast
@@ -156,7 +156,7 @@ class _LoggerLater:
         return cast(object, getattr(_bound_logger(self._module), name))
 
 
-@cache
+@lru_cache(maxsize=4_096)  # there is one for each module of ours
 def _bound_logger(module: str) -> FilteringBoundLogger:
     import structlog
 

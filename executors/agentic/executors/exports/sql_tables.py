@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import islice
 from typing import Any
 
@@ -254,7 +255,7 @@ def _cell(column: Column, record: Record, *, as_text: bool) -> object:
     value = column.cell(record)
     if value is None or isinstance(value, str) or not as_text:
         return value
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def _upsert(connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]) -> None:

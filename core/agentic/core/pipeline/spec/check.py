@@ -266,7 +266,8 @@ def _fields_fault(key: str, actor: type[Actor], config: Config) -> str | None:
     """Return why ``fields`` of items are not stored here, or are missing where items must be stored."""
     if not issubclass(actor.Output, ItemsOutput) or "fields" not in actor.Input.model_fields:
         return None
-    if key == "detail" and "fields" not in config:
+    # An actor that always returns items needs no fields for that.
+    if key == "detail" and "fields" not in config and not actor.Output.model_fields["items"].is_required():
         return f"set 'fields', so that {actor.name!r} returns items"
     if key == "links" and "fields" in config:
         return f"links are followed, not stored; move 'fields' to detail, with actor: {actor.name}"

@@ -103,8 +103,6 @@ class JsonInput(BaseModel):
 class JsonOutput(LinksOutput, ItemsOutput):
     """The items, the URLs they link to, and the URL of the next page, if it has one of its own."""
 
-    items: tuple[Item, ...]
-
 
 class JsonActor(Actor[JsonInput, JsonOutput]):
     """Extracts items from the JSON of an API, or of a script in a page, over one or more pages.
@@ -235,8 +233,9 @@ def _link(path: str | None, value: JSONValue, page: Page) -> str | None:
 
 
 def _item(ctx: ActorContext, given: JsonInput, page: Page, value: JSONValue, link: str | None) -> Item:
+    item: Item = {"value": value}
     if given.fields is not None:
         item = read_json_fields(page, given.fields, value, ctx.warn_about)
-    else:
-        item = dict(value) if isinstance(value, dict) else {"value": value}
+    elif isinstance(value, dict):
+        item = {**value}
     return {"url": link, **item} if given.link is not None and item.get("url") is None else item
