@@ -182,7 +182,7 @@ NO_PROJECTS_BUSINESS = {
 
 FREE = {
     "answer", "by", "config", "cron", "every", "failure_class", "file", "goals", "inputs", "older_than",
-    "out", "platform", "project", "reason", "since", "status", "table", "timezone", "unset", "who",
+    "out", "platform", "project", "reason", "since", "status", "table", "timezone", "to", "unset", "who",
     "workflow", "host",
     "apprise", "digest", "discord", "email", "on", "row_filter", "signing_secret", "slack", "smtp", "teams",
     "webhook",

@@ -304,7 +304,7 @@ class TestFetch(ActorContract):
         obedient: ActorContext,
         killed: Callable[[str], ActorContext],
     ) -> Failures:
-        agentic_site.serve("/packed", b"not so", headers={"content-encoding": "gzip"})
+        agentic_site.serve("/packed", bytes(range(1, 200)), headers={"content-encoding": "gzip"})
         hostile = {
             "auth_required": "status/401",
             "blocked": "challenge/captcha",
