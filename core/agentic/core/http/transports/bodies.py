@@ -164,9 +164,10 @@ class BodyReader:
         Raises:
             FetchError: The packed data is incomplete (``decode``).
         """
-        self._finish()
-        if not all(layer.is_whole for layer in self._layers) and not self._has_end("packed data"):
-            raise self._error(FailureClass.DECODE, "its packed data is incomplete")
+        if self._layers or self._extra is not None:
+            self._finish()
+            if not all(layer.is_whole for layer in self._layers) and not self._has_end("packed data"):
+                raise self._error(FailureClass.DECODE, "its packed data is incomplete")
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
     def _has_end(self, lack: str) -> bool:
