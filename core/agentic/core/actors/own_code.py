@@ -181,7 +181,7 @@ def _output_of(hint: Any, label: str) -> tuple[type[BaseModel], Read]:  # noqa: 
         return hint, lambda found: cast(BaseModel, found)
     if _is_item(hint):
         return ItemOutput, lambda found: ItemOutput(item=_item(found, label))
-    bare: object = origin or hint
+    bare: Any = origin or hint
     is_list = bare in _LISTS or (isinstance(bare, type) and issubclass(bare, (Iterator, AsyncIterator)))
     elements = get_args(hint)
     if is_list and (not elements or _is_item(elements[0])):
