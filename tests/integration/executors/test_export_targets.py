@@ -17,7 +17,7 @@ from sqlalchemy import create_engine, inspect, text
 from agentic.core.remote_files import RemoteFileError
 from agentic.executors.exports.columns import columns_of
 from agentic.executors.exports.errors import ExportError
-from agentic.executors.exports.sql_tables import BATCH_ROWS, SqlTarget, is_database
+from agentic.executors.exports.sql_tables import BATCH_ROWS, KEY, SOURCE, SqlTarget, is_database
 from agentic.executors.exports.targets import ExportTarget
 
 pytestmark = pytest.mark.integration
@@ -210,6 +210,23 @@ def test_a_table_that_is_no_export_is_left_alone(database: str) -> None:
     ):
         with pytest.raises(ExportError, match="the table users was not made by an export"):
             act()
+
+
+def test_fields_of_a_site_never_stand_for_the_key_and_may_have_odd_names(database: str) -> None:
+    address = f"{database}#items"
+    row = {
+        "title": "a",
+        "Title": "b",
+        "_key": "other",
+        "_SOURCE": 1,
+        'x"; DROP TABLE items; --': 2,
+        "100%": 3,
+    }
+    columns = columns_of([row], taken=(SOURCE, KEY))
+    for _ in range(2):
+        assert SqlTarget.parse(address).write(columns, [("shop", "k", row)]) == 1
+    [found] = read(address, "SELECT * FROM items")
+    assert found == ("shop", "k", "a", "b", "other", 1, 2, 3)
 
 
 def test_a_schema_may_be_named(database: str, backend: str) -> None:

@@ -50,20 +50,22 @@ _named: set[Path] = set()
 """Files that a pipeline file read by this process names."""
 
 
-def own_name(name: str, folder: Path) -> str:
-    """Return the name that other processes find the function by, and allow this process to load it.
+def own_name(name: str, folder: Path, *, is_trusted: bool) -> str:
+    """Return the name that other processes find the function by.
 
     It is relative to the folder of ``AGENTIC_MODULE_PATH`` that contains the file; absolute if none does.
 
     Args:
         name: As a pipeline file has it.
         folder: Folder of the pipeline file.
+        is_trusted: Allow this process to load the file: its user has named the pipeline file.
     """
     file, function = _parts(name)
     path = (folder / file).resolve()
-    _named.add(path)
+    if is_trusted:
+        _named.add(path)
     for root in _roots():
-        if path.is_relative_to(root):
+        if _is_within(path, root):
             return f"./{path.relative_to(root).as_posix()}:{function}"
     return f"{path.as_posix()}:{function}"
 
@@ -237,10 +239,22 @@ def _roots() -> list[Path]:
     return [Path(folder).resolve() for folder in load_settings().module_path]
 
 
+def _is_within(path: Path, root: Path) -> bool:
+    """Whether a folder of the module path contains a file, and not in a hidden folder.
+
+    Hidden ones hold what others wrote: downloads of a home, installed libraries.
+    """
+    from agentic.core.settings import load_settings
+
+    if not path.is_relative_to(root) or path.is_relative_to(load_settings().home.resolve()):
+        return False
+    return not any(part.startswith(".") for part in path.relative_to(root).parts)
+
+
 def _found(file: str) -> Path:
     roots = _roots()
     paths = [(root / file).resolve() for root in (roots or [Path.cwd()])]
-    allowed = [path for path in paths if path in _named or any(path.is_relative_to(root) for root in roots)]
+    allowed = [path for path in paths if path in _named or any(_is_within(path, root) for root in roots)]
     if (path := next((path for path in allowed if path.is_file()), None)) is not None:
         return path
     if allowed:

@@ -127,5 +127,5 @@ def find_workflow(name: str) -> Workflow:
     if Path(name).is_file():
         from agentic.core.pipeline import load_spec, outline
 
-        return outline(load_spec(Path(name)), get_registry().actors)
+        return outline(load_spec(Path(name), runs_code=True), get_registry().actors)
     raise UnknownGraphError(name, sorted(workflows))

@@ -199,8 +199,9 @@ def read_pipeline(target: str, project: str | None) -> PipelineSpec:
 
     settings = load_settings()
     if target.endswith(FILE_ENDINGS):
+        actors = get_registry().actors
         return load_spec(
-            Path(target), get_registry().actors, find=lambda name: _kept(settings, project, name)
+            Path(target), actors, find=lambda name: _kept(settings, project, name), runs_code=True
         )
     return _kept(settings, project, target)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
@@ -115,23 +115,28 @@ class _Seen:
         return ColumnType.TEXT
 
 
-def columns_of(records: Iterable[Record]) -> Sequence[Column]:
+def columns_of(records: Iterable[Record], taken: Collection[str] = ()) -> Sequence[Column]:
     """Return the columns for all of ``records``, in order of first use. It reads every record.
 
-    A mapping such as a price becomes a column for each of its keys. A column without any value is text.
+    A mapping such as a price becomes a column for each of its keys. A column without any value is text. Names
+    that differ only in case get a ``_`` at the end: for databases they are the same.
+
+    Args:
+        records: The rows.
+        taken: Names that no column may have.
     """
     seen: dict[str, _Seen] = {}
     for record in records:
         for name, value in record.items():
             seen.setdefault(name, _Seen()).add(value, 0)
     found = [column for name, one in seen.items() for column in one.columns(name, (name,))]
-    names: set[str] = set()
+    names = {name.casefold() for name in taken}
     columns = []
     for name, path, kind in found:
         unique = name
-        while unique in names:
+        while unique.casefold() in names:
             unique += "_"
-        names.add(unique)
+        names.add(unique.casefold())
         columns.append(Column(name=unique, path=path, type=kind))
     return columns
 

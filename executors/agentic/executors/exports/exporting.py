@@ -18,7 +18,7 @@ from agentic.executors.exports.rows import (
     read_keyed,
     read_records,
 )
-from agentic.executors.exports.sql_tables import SqlTarget
+from agentic.executors.exports.sql_tables import KEY, SOURCE, SqlTarget
 from agentic.executors.exports.targets import ExportTarget
 from agentic.executors.exports.typed_files import write_parquet, write_xlsx
 from agentic.mappers import AgentModel, Database, ExecutionModel
@@ -69,7 +69,8 @@ def export_rows(export: Export, database: Database, execution: ExecutionModel, a
         target = export.target
         if isinstance(target, SqlTarget):
             keyed = read_keyed(session, table, execution, with_meta=export.with_meta)
-            return Exported(table=table.name, row_count=target.write(columns_of(records()), keyed))
+            columns = columns_of(records(), taken=(SOURCE, KEY))
+            return Exported(table=table.name, row_count=target.write(columns, keyed))
         if not target.format.is_text:
             return _typed(target, table, records)
         with target.opened() as file:

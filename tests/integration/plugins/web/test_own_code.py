@@ -53,7 +53,7 @@ def site() -> Iterator[Site]:
 def agent_of(folder: Path, text: str) -> JSONValue:
     (folder / "shop.py").write_text(CODE)
     (folder / "shop.yaml").write_text(text)
-    spec = load_spec(folder / "shop.yaml", get_registry().actors)
+    spec = load_spec(folder / "shop.yaml", get_registry().actors, runs_code=True)
     return spec.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
 

@@ -17,6 +17,7 @@ from agentic.core.http import Fetcher, HttpPolicy
 from agentic.core.pipeline import SpecError, load_spec, parse_spec
 from agentic.core.pipeline.spec.spec import ActorStep
 from agentic.core.pipeline.spec.versions import version_of
+from agentic.plugins.web.settings import WebSettings
 
 Write = Callable[..., Path]
 
@@ -40,7 +41,7 @@ def write(tmp_path: Path) -> Write:
 
 
 async def call(path: Path, function: str, **given: Any) -> Any:
-    actor = load_own_code(own_name(f"./{path.name}:{function}", path.parent))
+    actor = load_own_code(own_name(f"./{path.name}:{function}", path.parent, is_trusted=True))
     ctx = ActorContext(http=Fetcher(HttpPolicy(), object()))  # type: ignore[arg-type]
     output = await actor().run(ctx, actor.Input.model_validate(given))
     return output.model_dump()  # type: ignore[union-attr]
@@ -167,16 +168,16 @@ def test_a_function_that_cannot_be_used_is_refused_with_the_next_step(
     shop: Path, function: str, said: str
 ) -> None:
     with pytest.raises(OwnCodeError, match=said):
-        load_own_code(own_name(f"./shop.py:{function}", shop.parent))
+        load_own_code(own_name(f"./shop.py:{function}", shop.parent, is_trusted=True))
 
 
 def test_a_file_that_cannot_be_imported_names_the_line(write: Write) -> None:
     path = write("x = 1\ny = x +\n")
     with pytest.raises(OwnCodeError, match=r"shop\.py cannot be imported: line 2: SyntaxError"):
-        load_own_code(own_name("./shop.py:f", path.parent))
+        load_own_code(own_name("./shop.py:f", path.parent, is_trusted=True))
     path = write("x = 1\n\nimport no_such_module\n")
     with pytest.raises(OwnCodeError, match=r"line 3: ModuleNotFoundError: No module named 'no_such_module'"):
-        load_own_code(own_name("./shop.py:f", path.parent))
+        load_own_code(own_name("./shop.py:f", path.parent, is_trusted=True))
 
 
 def test_only_files_that_somebody_trusts_are_run(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,11 +187,35 @@ def test_only_files_that_somebody_trusts_are_run(write: Write, monkeypatch: pyte
             load_own_code(name)
     monkeypatch.setenv("AGENTIC_MODULE_PATH", f'["{path.parent}"]')
     assert load_own_code("./trap.py:f").name == "./trap.py:f"
-    assert own_name("trap.py:f", path.parent) == "./trap.py:f"
+    assert own_name("trap.py:f", path.parent, is_trusted=True) == "./trap.py:f"
     with pytest.raises(OwnCodeError, match=r"may not be loaded here"):
         load_own_code("./../../outside.py:f")
     with pytest.raises(OwnCodeError, match=r"does not exist \(looked for"):
         load_own_code("./missing.py:f")
+
+
+@pytest.mark.parametrize("folder", [".agentic/files/downloads", ".venv/lib", "home/files"])
+def test_what_others_put_below_the_module_path_is_not_run(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTIC_MODULE_PATH", f'["{tmp_path}"]')
+    monkeypatch.setenv("AGENTIC_HOME", str(tmp_path / "home"))
+    trap = tmp_path / folder / "trap.py"
+    trap.parent.mkdir(parents=True)
+    trap.write_text("raise SystemExit\n")
+    with pytest.raises(OwnCodeError, match="may not be loaded here"):
+        load_own_code(f"./{folder}/trap.py:f")
+
+
+def test_a_pipeline_file_that_no_user_has_named_runs_no_code(shop: Path) -> None:
+    file = shop.parent / "other.yaml"
+    file.write_text("steps: [{actor: ./trap.py:f}]")
+    (shop.parent / "trap.py").write_text("raise SystemExit\n")
+    for path in (file, shop.parent / "trap.py"):
+        with pytest.raises(SpecError, match=r"may not be loaded here|only files that the user of a command"):
+            load_spec(path, get_registry().actors)
+    with pytest.raises(ValueError, match="may not be loaded here"):
+        WebSettings.model_validate({"pipeline": str(file)})
 
 
 SPEC = """
@@ -208,7 +233,7 @@ steps:
 def test_a_pipeline_file_finds_the_functions_beside_it(shop: Path) -> None:
     file = shop.parent / "shop.yaml"
     file.write_text(SPEC)
-    spec = load_spec(file, get_registry().actors)
+    spec = load_spec(file, get_registry().actors, runs_code=True)
     assert [getattr(step, "actor", "") for step in spec.steps] == [f"{shop}:rows", ""]
     with pytest.raises(SpecError, match=r"may not be loaded here"):
         parse_spec(SPEC, get_registry().actors)
@@ -218,10 +243,10 @@ def test_the_version_of_a_pipeline_changes_with_the_file(shop: Path) -> None:
     actors = get_registry().actors
     file = shop.parent / "shop.yaml"
     file.write_text(SPEC)
-    first = version_of(load_spec(file, actors), actors)
-    assert version_of(load_spec(file, actors), actors) == first
+    first = version_of(load_spec(file, actors, runs_code=True), actors)
+    assert version_of(load_spec(file, actors, runs_code=True), actors) == first
     shop.write_text(shop.read_text() + "\n# changed\n")
-    assert version_of(load_spec(file, actors), actors) != first
+    assert version_of(load_spec(file, actors, runs_code=True), actors) != first
 
 
 @pytest.mark.parametrize(
@@ -251,11 +276,11 @@ def test_a_pipeline_is_checked_with_the_types_of_its_functions(shop: Path, text:
     file = shop.parent / "shop.yaml"
     file.write_text(text)
     with pytest.raises(SpecError, match=said):
-        load_spec(file, get_registry().actors)
+        load_spec(file, get_registry().actors, runs_code=True)
 
 
 def steps_of(path: Path) -> list[str]:
-    steps = load_spec(path, get_registry().actors).steps
+    steps = load_spec(path, get_registry().actors, runs_code=True).steps
     return [step.actor.rpartition("/")[2] for step in steps if isinstance(step, ActorStep)]
 
 
@@ -265,7 +290,7 @@ def test_a_python_file_may_be_the_pipeline(write: Write) -> None:
     named = "pipeline = {'name': 'mine', 'steps': [{'actor': a}, {'actor': './shop.py:b'}]}\n"
     path = write(functions + named)
     assert steps_of(path) == ["shop.py:a", "shop.py:b"]
-    assert load_spec(path, get_registry().actors).name == "mine"
+    assert load_spec(path, get_registry().actors, runs_code=True).name == "mine"
     assert steps_of(write(functions + 'pipeline = "steps: [{actor: ./shop.py:a}]"\n')) == ["shop.py:a"]
 
 
@@ -280,4 +305,4 @@ def test_a_python_file_may_be_the_pipeline(write: Write) -> None:
 )
 def test_a_python_file_that_is_no_pipeline_says_why(write: Write, text: str, said: str) -> None:
     with pytest.raises(SpecError, match=said):
-        load_spec(write(text), get_registry().actors)
+        load_spec(write(text), get_registry().actors, runs_code=True)

@@ -24,18 +24,26 @@ FILE_ENDINGS = (".yaml", ".yml", ".json", ".py")
 """File name endings of pipelines."""
 
 
-def load_spec(path: Path | str, actors: Actors | None = None, *, find: Find | None = None) -> PipelineSpec:
+def load_spec(
+    path: Path | str,
+    actors: Actors | None = None,
+    *,
+    find: Find | None = None,
+    runs_code: bool = False,
+) -> PipelineSpec:
     """Read a pipeline from a file; a spec without a name is named after the file.
 
     Args:
         path: YAML or JSON, UTF-8; or a Python file, which is run (see :func:`.pipeline_of`).
         actors: Name or alias -> actor; when given, the steps are checked against them too.
         find: Finds pipelines that steps name; it is not needed for files beside this one.
+        runs_code: Run the Python files that it names, wherever they are, or itself. Only for a file that the
+            user of this process has named: without it, only files below ``AGENTIC_MODULE_PATH`` are run.
 
     Raises:
         SpecError: The file does not exist, or it holds no usable spec; every fault is listed.
     """
-    return _load(Path(path), actors, find, ())
+    return _load(Path(path), actors, find, (), runs_code=runs_code)
 
 
 def parse_spec(
@@ -55,7 +63,7 @@ def parse_spec(
         source: Names the text in errors.
         default_name: Of a spec that has none.
         find: Finds pipelines that steps name.
-        folder: Folder of your own Python files that steps name; its code is run. None: no such files.
+        folder: Folder of your own Python files that steps name; those below ``AGENTIC_MODULE_PATH`` are run.
 
     Raises:
         SpecError: The spec is not usable; every fault is listed with its line and column.
@@ -88,6 +96,7 @@ class _Reader:
     source: str
     find: Find | None
     folder: Path | None = None
+    runs_code: bool = False
 
     def read(self, document: SpecDocument, default_name: str) -> PipelineSpec:
         data = document.data
@@ -97,7 +106,8 @@ class _Reader:
             raise SpecError(self.source, [Fault(message=message)])
         try:
             checked = PipelineSpec.model_validate(
-                {"name": default_name, **data}, context={"actors": self.actors, "folder": self.folder}
+                {"name": default_name, **data},
+                context={"actors": self.actors, "folder": self.folder, "runs_code": self.runs_code},
             )
         except ValidationError as exc:
             raise self._error(
@@ -129,20 +139,25 @@ class _Reader:
         return SpecError(self.source, sorted(located, key=lambda fault: (fault.line or 0, fault.column or 0)))
 
 
-def _load(path: Path, actors: Actors | None, find: Find | None, around: tuple[Path, ...]) -> PipelineSpec:
+def _load(
+    path: Path, actors: Actors | None, find: Find | None, around: tuple[Path, ...], *, runs_code: bool
+) -> PipelineSpec:
     """Read a file that is part of those in ``around``."""
     if path.resolve() in around:
         raise SpecError(str(path), [Fault(message="it contains itself; refer to another pipeline")])
 
     def beside(name: str) -> PipelineSpec | None:
         if name.endswith(FILE_ENDINGS):
-            return _load(path.parent / name, actors, find, (*around, path.resolve()))
+            return _load(path.parent / name, actors, find, (*around, path.resolve()), runs_code=runs_code)
         return find(name) if find is not None else None
 
-    if path.suffix == ".py":
-        return read_spec(pipeline_of(path), actors, default_name=path.stem, find=beside, folder=path.parent)
-    text = _text_of(path)
-    return parse_spec(text, actors, source=str(path), default_name=path.stem, find=beside, folder=path.parent)
+    reader = _Reader(actors, str(path), beside, path.parent, runs_code)
+    if path.suffix != ".py":
+        return reader.read(read_text(_text_of(path), str(path)), path.stem)
+    if not runs_code:
+        message = "it is Python, and only files that the user of a command names are run; use YAML or JSON"
+        raise SpecError(str(path), [Fault(message=message)])
+    return reader.read(given_document(pipeline_of(path), str(path)), path.stem)
 
 
 def _text_of(path: Path) -> str:

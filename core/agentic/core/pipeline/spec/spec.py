@@ -54,7 +54,7 @@ def _known_actor(name: str, info: ValidationInfo) -> str:
     actors: Mapping[str, type[Actor]] | None = context.get("actors")
     folder: Path | None = context.get("folder")
     if folder is not None and is_own_code(name):
-        name = own_name(name, folder)
+        name = own_name(name, folder, is_trusted=bool(context.get("runs_code")))
     if actors is None:
         return name
     if name not in actors:
