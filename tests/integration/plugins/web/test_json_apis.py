@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from sqlalchemy import select
 
-from agentic.core.actors import ActorContext
+from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import FetchError, HttpPolicy, open_fetcher
 from agentic.core.types import JSONValue
 from agentic.mappers import Database, ExecutionStatus
@@ -56,6 +56,7 @@ class Api:
             "breaks": lambda asked: web.Response(status=500) if "page" in asked else self._listed(0),
             "deaf": lambda asked: self._listed(0),
             "endless": lambda asked: web.json_response({"data": [{"id": int(asked.get("page", 1))}]}),
+            "away": lambda asked: web.json_response({"data": [{"id": -1}], "next": f"{asked['to']}/number"}),
             "text": lambda asked: web.Response(text="<p>no JSON", content_type="text/html"),
         }
         return ways[kind](request.query)
@@ -119,7 +120,7 @@ class Reader:
     warnings: list[str] = field(default_factory=list)
 
     async def __call__(self, **config: object) -> JsonOutput:
-        policy = HttpPolicy(allow_private_hosts=("127.0.0.1",), requests_per_second=1_000)
+        policy = HttpPolicy(allow_private_hosts=("127.0.0.1", "localhost"), requests_per_second=1_000)
         async with open_fetcher(policy) as http:
             ctx = ActorContext(http=http, warn=self.warnings.append)
             return await JsonActor().run(ctx, JsonInput.model_validate(config))
@@ -171,6 +172,21 @@ async def test_graphql_is_paged_by_a_variable_of_its_body(api: Api, read: Reader
         },
     )
     assert (ids(found), len(api.asked), api.token) == (ALL, 3, "t")
+
+
+async def test_headers_are_not_sent_to_another_site_that_an_answer_names(api: Api, read: Reader) -> None:
+    elsewhere = api.url.replace("127.0.0.1", "localhost")
+    await read(url=f"{api.url}/away?to={elsewhere}", items="data", paging={"next": "next"})
+    assert api.asked[-1] == "/number"
+    api.asked.clear()
+    with pytest.raises(ActorError, match=r"the next page is at http://localhost.*are for http://127"):
+        await read(
+            url=f"{api.url}/away?to={elsewhere}",
+            items="data",
+            paging={"next": "next"},
+            headers={"Authorization": "Bearer t"},
+        )
+    assert len(api.asked) == 1
 
 
 async def test_the_number_of_pages_can_be_limited(api: Api, read: Reader) -> None:

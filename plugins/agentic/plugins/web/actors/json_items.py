@@ -9,9 +9,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt,
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, ItemsOutput, LinksOutput, Page
 from agentic.core.http import FetchError
-from agentic.core.http.urls import Param, with_params
+from agentic.core.http.urls import Param, origin_of, with_params
 from agentic.core.reading.addresses import absolute
 from agentic.core.records import record
+from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 from agentic.plugins.web.actors.extract_list import GONE
 from agentic.plugins.web.actors.fetch import FetchActor, FetchInput
@@ -146,6 +147,7 @@ class JsonActor(Actor[JsonInput, JsonOutput]):
                     )
                 break
             seen.append(next_page)
+            _check_origin(given, asked, next_page)
             try:
                 page = await _fetch(ctx, given, next_page)
             except FetchError as exc:
@@ -172,6 +174,21 @@ class _Read:
     items: Sequence[Item]
     links: Sequence[str]
     following: PageRequest | None
+
+
+def _check_origin(given: JsonInput, asked: PageRequest, following: PageRequest) -> None:
+    """Refuse to send headers and body to another site because an answer names it: they may hold a secret.
+
+    Raises:
+        ActorError: The next page is at another origin (``schema_invalid``).
+    """
+    if not (given.headers or following.body) or origin_of(following.url) == origin_of(asked.url):
+        return
+    message = (
+        f"the next page is at {safe_url(origin_of(following.url))}, and the headers and the body of the step "
+        f"are for {safe_url(origin_of(asked.url))}; read that site in a step of its own"
+    )
+    raise ActorError(message, failure_class="schema_invalid")
 
 
 def _first_request(given: JsonInput) -> PageRequest:
