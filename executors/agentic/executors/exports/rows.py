@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import cast
+from itertools import islice
+from typing import TypeVar, cast
 
 from sqlalchemy import ColumnElement, Table, exists, inspect, select
 from sqlalchemy.orm import Session
@@ -13,6 +14,8 @@ from sqlalchemy.orm import Session
 from agentic.core.hooks import Platform
 from agentic.executors.exports.errors import UnknownTableError
 from agentic.mappers import ExecutionModel, SourceColumns
+
+T = TypeVar("T")
 
 BATCH_ROWS = 1_000
 META = "_meta"
@@ -126,6 +129,13 @@ def read_fields(session: Session, table: ExportTable, execution: ExecutionModel)
     for (data,) in _rows(session, table, execution, [ITEM]):
         found.update(dict.fromkeys(data if isinstance(data, Mapping) else ()))
     return list(found)
+
+
+def in_groups(rows: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield rows in lists of ``size``, the last one shorter."""
+    iterator = iter(rows)
+    while group := list(islice(iterator, size)):
+        yield group
 
 
 def _is_filled(session: Session, table: ExportTable, execution: ExecutionModel) -> bool:

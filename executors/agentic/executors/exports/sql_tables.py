@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import (
@@ -40,7 +39,7 @@ from sqlalchemy.schema import CreateColumn
 
 from agentic.executors.exports.columns import Column, ColumnType
 from agentic.executors.exports.errors import ExportError
-from agentic.executors.exports.rows import Record
+from agentic.executors.exports.rows import Record, in_groups
 
 SOURCE = "_source"
 """Column with the name of the pipeline or table that a row comes from."""
@@ -151,7 +150,7 @@ class SqlTarget:
             table = self._prepared(connection, columns)
             texts = {c.name for c in columns if isinstance(table.c[c.name].type, types.String)}
             count = 0
-            for group in _groups(records):
+            for group in in_groups(records, BATCH_ROWS):
                 rows = {
                     (source, key): {
                         SOURCE: source,
@@ -287,9 +286,3 @@ def _reason(exc: SQLAlchemyError) -> str:
     """Return the first line of the database's own message: SQLAlchemy's adds the statement and its values."""
     cause = getattr(exc, "orig", None) or exc
     return str(cause).strip().splitlines()[0][:200] if str(cause).strip() else type(cause).__name__
-
-
-def _groups(records: Iterable[KeyedRecord]) -> Iterator[list[KeyedRecord]]:
-    iterator = iter(records)
-    while group := list(islice(iterator, BATCH_ROWS)):
-        yield group

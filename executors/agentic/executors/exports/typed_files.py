@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import islice
 from typing import IO, Any
 
 from agentic.executors.exports.columns import EXACT, Cell, Column, ColumnType
 from agentic.executors.exports.errors import ExportError, load_for_export
-from agentic.executors.exports.rows import Record
+from agentic.executors.exports.rows import Record, in_groups
 
 GROUP_ROWS = 10_000
 """Rows that a Parquet file keeps together; as many are in memory."""
@@ -41,7 +40,7 @@ def write_parquet(file: IO[bytes], columns: Sequence[Column], records: Iterable[
     schema = arrow.schema([(column.name, types[column.type]) for column in columns])
     count = 0
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for group in _groups(records, GROUP_ROWS):
+        for group in in_groups(records, GROUP_ROWS):
             arrays = [
                 arrow.array([column.cell(record) for record in group], type=types[column.type])
                 for column in columns
@@ -127,9 +126,3 @@ def _write_cell(page: Any, place: tuple[int, int], cell: Cell, form: Any) -> Non
 
 def _sheet_name(name: str) -> str:
     return "".join("_" if character in "[]:*?/\\'" else character for character in name)[:31] or "rows"
-
-
-def _groups(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
-    iterator = iter(records)
-    while group := list(islice(iterator, size)):
-        yield group

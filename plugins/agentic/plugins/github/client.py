@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from urllib.parse import urlencode, urlsplit
 
 from pydantic import SecretStr, TypeAdapter
@@ -10,7 +10,7 @@ from pydantic import SecretStr, TypeAdapter
 from agentic.core.errors import AgenticError
 from agentic.core.http import HttpResponse, HttpSession, JsonApi, UnexpectedAnswerError
 from agentic.core.http.api import Connect
-from agentic.core.linear import LinearPattern
+from agentic.core.http.link_header import next_link
 from agentic.plugins.github.items import Answer, Found, Record, SearchPage, Target
 from agentic.plugins.github.settings import HEADERS, PER_PAGE, SEARCH_LIMIT
 
@@ -32,7 +32,6 @@ class TokenError(GithubError, ValueError):
 
 Secret = Callable[[str], Awaitable[SecretStr]]
 
-_NEXT = LinearPattern(r"<([^<>]+)>\s*;\s*(?:[^,<>]*;\s*)?rel=\"?next\b")
 _THING = TypeAdapter(Answer)
 _LIST = TypeAdapter(list[Answer])
 _SEARCH = TypeAdapter(SearchPage)
@@ -116,7 +115,7 @@ class GithubClient:
             seen.add(following)
             response = await self._api.ask(following, session)
             yield response
-            following = next_page(response.headers)
+            following = next_link(response.headers)
             if following is not None and (following in seen or not self._is_ours(following)):
                 raise UnexpectedAnswerError(
                     "GitHub", response.url, "its Link header does not lead to a next page"
@@ -139,12 +138,6 @@ class GithubClient:
             headers={"authorization": SecretStr(f"Bearer {token}")},
             keeps_answers=True,
         )
-
-
-def next_page(headers: Mapping[str, str]) -> str | None:
-    """Return the URL of ``Link: <...>; rel="next"``; None on the last page."""
-    found = _NEXT.search(headers.get("link", ""))
-    return found[1] if found else None
 
 
 def _moment(target: Target) -> str:

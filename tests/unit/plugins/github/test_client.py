@@ -10,7 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from agentic.core.http import FetchError, UnexpectedAnswerError
-from agentic.plugins.github.client import GithubClient, TokenError, next_page
+from agentic.core.http.link_header import next_link
+from agentic.plugins.github.client import GithubClient, TokenError
 from agentic.plugins.github.items import Target
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def link(path: str, rel: str = "next") -> str:
     ],
 )
 def test_the_link_to_the_next_page_is_found_among_others(header: str, expected: str | None) -> None:
-    assert next_page({"link": header} if header else {}) == expected
+    assert next_link({"link": header} if header else {}) == expected
 
 
 async def test_pages_are_followed_until_there_is_none(

@@ -21,10 +21,10 @@ from agentic.core.http import (
     HttpSession,
     canonical_url,
 )
+from agentic.core.http.link_header import next_link
 from agentic.core.http.resolving import request_url
 from agentic.core.http.sessions.url_credentials import without_user_info
 from agentic.core.http.urls import Param, form_text, origin_of, with_params
-from agentic.core.linear import LinearPattern
 from agentic.core.reading.addresses import absolute
 from agentic.core.reading.refreshes import read_refresh
 from agentic.core.records import unchecked
@@ -34,8 +34,6 @@ from agentic.plugins.web.login.sessions import used_session
 from agentic.plugins.web.reading.html import Selector, base_of, parse, refresh_of
 from agentic.plugins.web.reading.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
 
-_LINK = LinearPattern(r"<([^<>]*)>([^<]*)")
-_RELATION = LinearPattern(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", ignore_case=True)
 _ALL_OF_PAGE = set(Page.model_fields)
 _GIVEN = set(PageOutput.model_fields)
 
@@ -321,13 +319,8 @@ def _with_refresh(page: Page, field: str) -> Page:
 
 def _next_url(response: HttpResponse) -> str | None:
     """Return where the header ``Link`` says that the next page is."""
-    header = response.headers.get("link")
-    for link in _LINK.finditer(header) if header else ():
-        address, parameters = link.groups
-        relation = _RELATION.search(parameters or "")
-        if relation is not None and "next" in " ".join(filter(None, relation.groups)).lower().split():
-            return absolute(response.url, address or "")
-    return None
+    address = next_link(response.headers)
+    return None if address is None else absolute(response.url, address)
 
 
 def _is_text(content_type: str) -> bool:
