@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
     from agentic.core.actors import Actor
     from agentic.core.graph import Workflow
+    from agentic.core.llm import LLMAdapter
     from agentic.core.pipeline import PipelineBuilder
 
 T = TypeVar("T")
 _Claims = Sequence[tuple["LoadedPlugin", Sequence[tuple[str, T]]]]
-KINDS = ("platforms", "actors", "builders", "workflows")
+KINDS = ("platforms", "actors", "builders", "models", "workflows")
 DEADLINE_S = 15.0
 HOOK_NAMES = tuple(sorted(name for name in vars(specs) if name.startswith("agentic_")))
 
@@ -107,6 +108,14 @@ class PluginRegistry:
             "agentic_builders", lambda said: list(said.items())
         )
         return _by_name("builder", found)
+
+    @cached_property
+    def models(self) -> Offers[Callable[..., LLMAdapter]]:
+        """Provider -> factory of its models, of all plugins."""
+        found: _Claims[Callable[..., LLMAdapter]] = self._gather(
+            "agentic_models", lambda said: list(said.items())
+        )
+        return _by_name("provider of models", found)
 
     @cached_property
     def workflows(self) -> Offers[Callable[[], Workflow]]:

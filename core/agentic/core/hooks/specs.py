@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # spec types only; importing them would load rooms above this
     from agentic.core.hooks.later import ActorAt
     from agentic.core.hooks.observed import ObservedExecution
     from agentic.core.hooks.platform import Platform
+    from agentic.core.llm import LLMAdapter
     from agentic.core.pipeline import PipelineBuilder
 
 
@@ -48,6 +49,17 @@ def agentic_builders() -> Mapping[str, Callable[[Mapping[str, type[Actor]]], Pip
     Called once, when a builder is first used. A factory gets every installed actor by name and
     alias. If a model or a LangGraph graph makes the decisions, only the factory loads it.
     A plugin that raises here is listed with its error and brings no builder.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def agentic_models() -> Mapping[str, Callable[..., LLMAdapter]]:
+    """Return provider -> factory, for ``llm("provider:model")``. Called once, when a model is first used.
+
+    A factory gets the name of the model, and options by name. It imports the provider's library, and raises
+    ``MissingSdkError`` without it. Providers are unique over all plugins, as platforms are. A plugin that
+    raises here is listed with its error and brings no models.
     """
     raise NotImplementedError
 
