@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from agentic.core.actors import Actor
     from agentic.core.graph import Workflow
-    from agentic.core.llm import LLMAdapter
+    from agentic.core.llm.adapter import LLMAdapter
     from agentic.core.pipeline import PipelineBuilder
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # spec types only; importing them would load rooms above this
     from agentic.core.hooks.later import ActorAt
     from agentic.core.hooks.observed import ObservedExecution
     from agentic.core.hooks.platform import Platform
-    from agentic.core.llm import LLMAdapter
+    from agentic.core.llm.adapter import LLMAdapter
     from agentic.core.pipeline import PipelineBuilder
 
 
