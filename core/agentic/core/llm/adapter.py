@@ -17,7 +17,7 @@ StructuredMode = Literal["native", "tool", "prompt"]
 
 @record(kw_only=True)
 class ModelCapabilities:
-    """What a model can do.
+    """The abilities of a model.
 
     Attributes:
         structured: The best way to bind it to a schema.
@@ -39,7 +39,7 @@ class LLMAdapter(ABC):
 
     Attributes:
         name: ``provider:model``.
-        capabilities: What the model can do.
+        capabilities: The abilities of the model.
     """
 
     name: str

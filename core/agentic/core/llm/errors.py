@@ -1,4 +1,4 @@
-"""Errors of models: one class for each reaction that makes sense, whoever the provider is."""
+"""Errors of models: one class for each reaction that makes sense, the same for all providers."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class ModelError(AgenticError):
 
     failure_class: ClassVar[str] = "model_error"
     is_retriable: ClassVar[bool] = False
+    happened: ClassVar[str] = "failed"
     next_step: ClassVar[str] = ""
 
     def __init__(
@@ -34,96 +35,104 @@ class ModelError(AgenticError):
     ) -> None:
         shown = f" (HTTP {status})" if status else ""
         super().__init__(
-            f"{model} {self._happened()}{shown}: {reason}{self.next_step and f'; {self.next_step}'}"
+            f"{model} {self.happened}{shown}: {reason}{self.next_step and f'; {self.next_step}'}"
         )
         self.model = model
         self.reason = reason
         self.status = status
         self.retry_after_s = retry_after_s
 
-    @classmethod
-    def _happened(cls) -> str:
-        return (cls.__doc__ or "").partition("\n")[0].removeprefix("The model ").rstrip(".")
-
 
 class RateLimitedError(ModelError):
-    """The model has too many requests of this account."""
+    """The account sends too many requests."""
 
     failure_class = "rate_limited"
+    happened = "has too many requests of this account"
     is_retriable = True
 
 
 class QuotaExhaustedError(ModelError):
-    """The model has no quota or credit left for this account."""
+    """The account has no quota or credit left."""
 
     failure_class = "quota_exhausted"
+    happened = "has no quota or credit left for this account"
     next_step = "add credit, or use another model"
 
 
 class OverloadedError(ModelError):
-    """The model is overloaded or has an internal fault."""
+    """The provider is overloaded or has an internal fault."""
 
     failure_class = "overloaded"
+    happened = "is overloaded or has an internal fault"
     is_retriable = True
 
 
 class ModelTimeoutError(ModelError, TimeoutError):
-    """The model did not reply in time."""
+    """The reply did not end in time."""
 
     failure_class = "timeout"
+    happened = "did not reply in time"
     is_retriable = True
 
 
 class ModelConnectionError(ModelError, ConnectionError):
-    """The model cannot be reached, or the connection broke."""
+    """The provider cannot be reached, or the connection broke."""
 
     failure_class = "connect"
+    happened = "cannot be reached, or its connection broke"
     is_retriable = True
 
 
 class CutReplyError(ModelConnectionError):
-    """The model stopped in the middle of its reply."""
+    """The reply stopped in the middle."""
 
     failure_class = "cut_reply"
+    happened = "stopped in the middle of its reply"
 
 
 class ModelAuthError(ModelError, PermissionError):
-    """The model refuses this account or its key."""
+    """The provider refuses the account or its key."""
 
     failure_class = "auth_required"
+    happened = "refuses this account or its key"
     next_step = "check the key, and the account's rights for this model"
 
 
 class ContextWindowExceededError(ModelError, ValueError):
-    """The model cannot read so many tokens."""
+    """The conversation is too long for the model."""
 
     failure_class = "context_window_exceeded"
+    happened = "cannot read a conversation of this length"
     next_step = "set a reducer for the agent, or a model with a larger window"
 
 
 class ContentRefusedError(ModelError):
-    """The model or its filter refuses the content."""
+    """The model, or a filter before it, refuses the content."""
 
     failure_class = "refused"
+    happened = "refuses the content"
 
 
 class BadModelRequestError(ModelError, ValueError):
-    """The model does not accept the request."""
+    """The provider does not accept the request."""
 
     failure_class = "bad_request"
+    happened = "does not accept the request"
 
 
 class UnknownModelError(ModelError, LookupError):
-    """The model does not exist, or this account cannot use it."""
+    """The model does not exist, or the account cannot use it."""
 
     failure_class = "unknown_model"
+    happened = "does not exist, or this account cannot use it"
     next_step = "check the name"
 
 
 class SchemaNotMetError(ModelError, ValueError):
-    """The model did not reply in the form that was asked for."""
+    """The reply does not have the required form."""
 
     failure_class = "schema_invalid"
+    happened = "did not reply in the required form"
 
 
 class UnknownProviderError(AgenticError, LookupError):

@@ -15,7 +15,7 @@ from agentic.core.types import JSONValue
 class ReplyFold:
     """Collects the pieces of one reply; for adapters.
 
-    Text, thoughts and calls keep the order in which they begin.
+    Text, thoughts and calls are ordered by their beginning.
 
     Args:
         model: ``provider:name``, for errors.

@@ -20,7 +20,7 @@ def llm(name: str, **options: Any) -> LLMAdapter:  # noqa: ANN401  # a plugin de
     Raises:
         UnknownProviderError: No plugin provides models under that name.
         MissingSdkError: The provider's library is not installed.
-        MissingKeyError: The provider needs a key, and there is none.
+        MissingKeyError: The provider needs a key.
         TypeError: The provider does not know an option.
     """
     provider, colon, model = name.partition(":")

@@ -43,7 +43,7 @@ class OutputFormat(BaseModel):
 
 
 class ModelSettings(BaseModel):
-    """How a model replies. What is None is left to the provider."""
+    """How a model replies. The provider decides the settings that are None."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -90,7 +90,7 @@ class ModelRequest(BaseModel):
         return hashlib.sha256(_canonical(self.key_parts()).encode()).hexdigest()
 
     def key_parts(self) -> list[JSONValue]:
-        """Return what the model sees, in its order: instructions, tools, each message, the rest."""
+        """Return the parts that reach the model: instructions, tools, each message, the rest."""
         told = self.model_dump(
             mode="json", exclude_defaults=True, by_alias=True, exclude={"instructions", "tools", "messages"}
         )
@@ -119,7 +119,7 @@ class ModelReply(BaseModel):
     message: ChatMessage
     usage: TokenUsage = TokenUsage(requests=1)
     stop_reason: StopReason = StopReason.END
-    model: str = Field(default="", description="The model that replied, as its provider names it.")
+    model: str = Field(default="", description="The provider's name of the model that replied.")
     id: str | None = Field(default=None, description="The provider's id of the reply.")
 
     @property
@@ -151,7 +151,7 @@ class ToolCallChunk:
     """A streamed piece of a tool call.
 
     Attributes:
-        index: Position of the call among those of its reply, from 0.
+        index: Number of the call in its reply, from 0.
         id: The call's id; given with its first piece.
         name: The tool; given with the first piece.
         arguments: More text of the arguments' JSON.

@@ -70,7 +70,7 @@ class ScriptedModel(LLMAdapter):
         """Return the next line as a reply.
 
         Raises:
-            ScriptEndedError: There is no further line.
+            ScriptEndedError: All lines were used.
             Exception: The line is an error.
         """
         number = len(self.requests)

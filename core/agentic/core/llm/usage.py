@@ -9,7 +9,7 @@ class TokenUsage(BaseModel):
     """The use of models by a reply, a run or an agent; adds up with ``+``.
 
     ``input_tokens`` includes the tokens that were read from and written to the provider's prompt cache, and
-    ``output_tokens`` includes those of thoughts: adapters convert the counts of providers that do not.
+    ``output_tokens`` includes the tokens of thoughts: adapters convert the counts of providers that do not.
     """
 
     __wire_name__ = "agentic.llm.TokenUsage"
