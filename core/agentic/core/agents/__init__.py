@@ -1,0 +1,131 @@
+"""Agents: they answer messages in threads, with models and tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentic.core.lazily import loaded
+
+if TYPE_CHECKING:
+    from agentic.core.agents.agent import Agent, AgentInput
+    from agentic.core.agents.chat_agent import ChatAgent, ChatAgentBuilder
+    from agentic.core.agents.errors import (
+        AgentError,
+        AgentStoppedError,
+        AnswerMismatchError,
+        OutputNotMetError,
+        ThreadBusyError,
+        ThreadConflictError,
+        ThreadError,
+        ThreadExistsError,
+        ThreadFormatError,
+        ThreadMisfitError,
+        ThreadNotFoundError,
+        ToolArgumentsError,
+        ToolDefinitionError,
+        ToolError,
+    )
+    from agentic.core.agents.guards import Guard
+    from agentic.core.agents.limits import UsageLimits
+    from agentic.core.agents.memory.provider import MemoryContext, MemoryProvider, MemoryScope
+    from agentic.core.agents.options import RunOptions
+    from agentic.core.agents.reducers.reducer import ChatReducer
+    from agentic.core.agents.requests import Answer, PendingRequest, RequestKind
+    from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
+    from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata
+    from agentic.core.agents.threads.store import MemoryThreadStore, StoredThread, ThreadStore
+    from agentic.core.agents.threads.thread import AgentThread
+    from agentic.core.agents.tools.agents import AgentTool
+    from agentic.core.agents.tools.functions import FunctionTool, tool
+    from agentic.core.agents.tools.tool import ExternalTool, Tool, ToolContext, ask_person
+
+_HOMES = {
+    "Agent": "agent",
+    "AgentInput": "agent",
+    "ChatAgent": "chat_agent",
+    "ChatAgentBuilder": "chat_agent",
+    **dict.fromkeys(
+        (
+            "AgentError",
+            "AgentStoppedError",
+            "AnswerMismatchError",
+            "OutputNotMetError",
+            "ThreadBusyError",
+            "ThreadConflictError",
+            "ThreadError",
+            "ThreadExistsError",
+            "ThreadFormatError",
+            "ThreadMisfitError",
+            "ThreadNotFoundError",
+            "ToolArgumentsError",
+            "ToolDefinitionError",
+            "ToolError",
+        ),
+        "errors",
+    ),
+    "Guard": "guards",
+    "UsageLimits": "limits",
+    **dict.fromkeys(("MemoryContext", "MemoryProvider", "MemoryScope"), "memory.provider"),
+    "RunOptions": "options",
+    "ChatReducer": "reducers.reducer",
+    **dict.fromkeys(("Answer", "PendingRequest", "RequestKind"), "requests"),
+    **dict.fromkeys(("AgentChunk", "AgentResponse", "ChunkKind", "ResponseStatus"), "responses"),
+    **dict.fromkeys(("ThreadEntry", "ThreadMetadata"), "threads.entries"),
+    **dict.fromkeys(("MemoryThreadStore", "StoredThread", "ThreadStore"), "threads.store"),
+    "AgentThread": "threads.thread",
+    "AgentTool": "tools.agents",
+    **dict.fromkeys(("FunctionTool", "tool"), "tools.functions"),
+    **dict.fromkeys(("ExternalTool", "Tool", "ToolContext", "ask_person"), "tools.tool"),
+}
+
+__all__ = [
+    "Agent",
+    "AgentChunk",
+    "AgentError",
+    "AgentInput",
+    "AgentResponse",
+    "AgentStoppedError",
+    "AgentThread",
+    "AgentTool",
+    "Answer",
+    "AnswerMismatchError",
+    "ChatAgent",
+    "ChatAgentBuilder",
+    "ChatReducer",
+    "ChunkKind",
+    "ExternalTool",
+    "FunctionTool",
+    "Guard",
+    "MemoryContext",
+    "MemoryProvider",
+    "MemoryScope",
+    "MemoryThreadStore",
+    "OutputNotMetError",
+    "PendingRequest",
+    "RequestKind",
+    "ResponseStatus",
+    "RunOptions",
+    "StoredThread",
+    "ThreadBusyError",
+    "ThreadConflictError",
+    "ThreadEntry",
+    "ThreadError",
+    "ThreadExistsError",
+    "ThreadFormatError",
+    "ThreadMetadata",
+    "ThreadMisfitError",
+    "ThreadNotFoundError",
+    "ThreadStore",
+    "Tool",
+    "ToolArgumentsError",
+    "ToolContext",
+    "ToolDefinitionError",
+    "ToolError",
+    "UsageLimits",
+    "ask_person",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> object:
+    return loaded(__name__, _HOMES, name)

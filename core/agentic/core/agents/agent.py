@@ -1,0 +1,179 @@
+"""An agent: it answers messages in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing
+from typing import Any, Generic
+
+from agentic.core.agents.errors import AgentStoppedError
+from agentic.core.agents.options import DEFAULT_OPTIONS, RunOptions
+from agentic.core.agents.requests import Answer
+from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, OutputT, ResponseStatus
+from agentic.core.agents.threads.store import ThreadStore
+from agentic.core.agents.threads.thread import AgentThread
+from agentic.core.agents.tools.agents import AgentTool
+from agentic.core.agents.tools.tool import Approval, Tool
+from agentic.core.llm.messages import ChatMessage
+
+AgentInput = str | ChatMessage | Answer | Iterable[ChatMessage | Answer]
+"""A text, messages, or answers to pending requests. Empty continues an interrupted turn."""
+
+Emit = Callable[[AgentChunk], Awaitable[None]]
+
+_QUEUED = 256  # pieces that wait for a slow reader; then the agent waits, too
+
+
+class Agent(ABC, Generic[OutputT]):
+    """Answers messages in threads. It holds configuration only, and serves any number of threads at a time.
+
+    Attributes:
+        name: 1 to 64 letters, digits, ``_`` or ``-``: models see it when the agent is a tool.
+        description: What it is good for; for models that choose among agents.
+        store: Where new threads are kept; None for this process.
+    """
+
+    name: str
+    description: str = ""
+    store: ThreadStore | None = None
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return self.name
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The tools that it can call."""
+        return ()
+
+    @abstractmethod
+    async def respond(
+        self, given: AgentInput, thread: AgentThread, options: RunOptions, emit: Emit
+    ) -> AgentResponse[OutputT]:
+        """Take a turn, or continue one; for subclasses.
+
+        Args:
+            given: The input.
+            thread: The conversation; everything is added to it as it comes.
+            options: Of this run.
+            emit: Takes the pieces; the last one, ``finished``, is not its business.
+
+        Returns:
+            The answer, also if it is not whole.
+        """
+
+    async def run(
+        self, given: AgentInput = (), thread: AgentThread | None = None, *, options: RunOptions | None = None
+    ) -> AgentResponse[OutputT]:
+        """Answer messages.
+
+        Args:
+            given: A text, messages, or answers to the thread's pending requests. Empty continues a turn that
+                was interrupted.
+            thread: The conversation; a new one if omitted.
+            options: Of this run.
+
+        Returns:
+            The answer; with ``status`` ``needs_input`` if the agent waits for answers.
+
+        Raises:
+            AgentStoppedError: A limit, a guard or a refusal ended the turn. The error has the partial answer.
+            ThreadBusyError: The thread waits for answers.
+            ThreadMisfitError: It belongs to another agent.
+            ModelError: The model failed; ``run((), thread)`` continues the turn.
+        """
+        response = await self.respond(given, thread or self.new_thread(), options or DEFAULT_OPTIONS, _drop)
+        if response.status is ResponseStatus.STOPPED:
+            raise AgentStoppedError(self.name, response)
+        return response
+
+    async def run_stream(
+        self, given: AgentInput = (), thread: AgentThread | None = None, *, options: RunOptions | None = None
+    ) -> AsyncIterator[AgentChunk]:
+        """Answer messages, and yield the answer in pieces as it is made; see :meth:`run`.
+
+        The last piece has the whole answer in ``response``. A turn that stopped is such an answer, too.
+        """
+        pieces: asyncio.Queue[AgentChunk | None] = asyncio.Queue(_QUEUED)
+        number = 0
+
+        async def work() -> AgentResponse[OutputT]:
+            try:
+                return await self.respond(
+                    given, thread or self.new_thread(), options or DEFAULT_OPTIONS, pieces.put
+                )
+            finally:
+                await pieces.put(None)
+
+        working = asyncio.create_task(work())
+        try:
+            while (piece := await pieces.get()) is not None:
+                number += 1
+                piece.sequence = number  # type: ignore[misc]  # numbered where it leaves
+                yield piece
+            response = await working
+            path = (options or DEFAULT_OPTIONS).path
+            yield AgentChunk(
+                kind=ChunkKind.FINISHED,
+                author_name=self.name,
+                path=path,
+                sequence=number + 1,
+                response=response,
+            )
+        finally:
+            if not working.done():
+                working.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await working
+
+    async def invoke(
+        self, given: AgentInput = (), thread: AgentThread | None = None, *, options: RunOptions | None = None
+    ) -> AgentResponse[OutputT]:
+        """Do as :meth:`run`."""
+        return await self.run(given, thread, options=options)
+
+    def as_tool(
+        self, *, name: str | None = None, description: str | None = None, approval: Approval = "never"
+    ) -> Tool:
+        """Return this agent as a tool of another one.
+
+        Args:
+            name: Its own if omitted.
+            description: Its own if omitted.
+            approval: Whether a person must approve a call.
+        """
+        return AgentTool(self, name=name, description=description, approval=approval)
+
+    async def run_once(self, given: AgentInput) -> str:
+        """Return the text of the answer to one message, in a thread of its own."""
+        return (await self.run(given)).text
+
+    def new_thread(self, *, user_id: str | None = None, title: str = "") -> AgentThread:
+        """Return an empty thread of this agent.
+
+        Args:
+            user_id: The person who speaks.
+            title: A few words for lists.
+        """
+        return AgentThread.new(self.name, user_id=user_id, store=self.store, title=title)
+
+    get_new_thread = new_thread
+
+
+async def last_response(pieces: AsyncIterator[AgentChunk]) -> AgentResponse[Any]:
+    """Read a stream to its end, and return the answer."""
+    found: AgentResponse[Any] | None = None
+    async with aclosing(pieces) as stream:  # type: ignore[type-var]  # an async generator
+        async for piece in stream:
+            found = piece.response if piece.done else found
+    if found is None:
+        raise ValueError("the stream ended without an answer")
+    return found
+
+
+async def _drop(_: AgentChunk) -> None:
+    """Take a piece that nobody reads."""

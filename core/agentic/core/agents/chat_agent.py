@@ -1,0 +1,230 @@
+"""An agent that speaks through a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, Self, overload
+
+from agentic.core.agents.agent import Agent, AgentInput, Emit
+from agentic.core.agents.errors import ToolDefinitionError
+from agentic.core.agents.guards import Guard
+from agentic.core.agents.limits import DEFAULT_LIMITS, UsageLimits
+from agentic.core.agents.memory.provider import MemoryProvider
+from agentic.core.agents.options import RunOptions
+from agentic.core.agents.reducers.reducer import ChatReducer
+from agentic.core.agents.responses import AgentResponse, OutputT
+from agentic.core.agents.setup import AgentSetup
+from agentic.core.agents.structured import OUTPUT_TOOL
+from agentic.core.agents.threads.store import ThreadStore
+from agentic.core.agents.threads.thread import AgentThread
+from agentic.core.agents.tools.functions import as_tool
+from agentic.core.agents.tools.tool import NAME, Tool
+from agentic.core.agents.turns.running import TurnRun
+from agentic.core.llm.adapter import LLMAdapter, StructuredMode
+from agentic.core.llm.registry import llm
+from agentic.core.llm.requests import ModelSettings
+
+ToolLike = Tool | Callable[..., Any] | Agent[Any]
+"""A tool, a function, or another agent."""
+
+
+class ChatAgent(Agent[OutputT], Generic[OutputT]):
+    """An agent over a model: it calls tools until the model answers. Agent Framework calls it ``Agent``.
+
+    Each reply and each result is in the thread before the next step begins. An agent whose process dies
+    therefore continues in another one: it neither asks the model for a reply that it has, nor calls a tool
+    whose result it has.
+
+    Attributes:
+        setup: All that it is made of.
+
+    Args:
+        model: The model, or its name: ``"openai:NAME"``.
+        instructions: Its system prompt. A prompt without changing parts, such as the time, can be cached by
+            the provider.
+        name: 1 to 64 letters, digits, ``_`` or ``-``.
+        description: What it is good for; for models that choose among agents.
+        tools: Tools, functions, and other agents.
+        output_type: The type of the answer; text if omitted.
+        structured: How the model is bound to that type; its best way if omitted.
+        limits: Limits of a turn.
+        settings: Settings of the model.
+        reducer: Shortens conversations before each request.
+        memory: What it knows beyond the conversation.
+        guards: Checks of input, calls and answer.
+        store: Where its threads are kept.
+
+    Raises:
+        ToolDefinitionError: A name cannot be used, or two tools have the same.
+    """
+
+    @overload
+    def __init__(
+        self: ChatAgent[str],
+        model: LLMAdapter | str,
+        instructions: str = ...,
+        *,
+        name: str = ...,
+        description: str = ...,
+        tools: Iterable[ToolLike] = ...,
+        output_type: None = None,
+        structured: StructuredMode | None = ...,
+        limits: UsageLimits = ...,
+        settings: ModelSettings = ...,
+        reducer: ChatReducer | None = ...,
+        memory: Sequence[MemoryProvider] = ...,
+        guards: Sequence[Guard] = ...,
+        store: ThreadStore | None = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        model: LLMAdapter | str,
+        instructions: str = ...,
+        *,
+        name: str = ...,
+        description: str = ...,
+        tools: Iterable[ToolLike] = ...,
+        output_type: type[OutputT],
+        structured: StructuredMode | None = ...,
+        limits: UsageLimits = ...,
+        settings: ModelSettings = ...,
+        reducer: ChatReducer | None = ...,
+        memory: Sequence[MemoryProvider] = ...,
+        guards: Sequence[Guard] = ...,
+        store: ThreadStore | None = ...,
+    ) -> None: ...
+    def __init__(  # noqa: PLR0913  # the parts of an agent, all optional
+        self,
+        model: LLMAdapter | str,
+        instructions: str = "",
+        *,
+        name: str = "agent",
+        description: str = "",
+        tools: Iterable[ToolLike] = (),
+        output_type: Any = None,
+        structured: StructuredMode | None = None,
+        limits: UsageLimits = DEFAULT_LIMITS,
+        settings: ModelSettings = ModelSettings(),  # noqa: B008  # immutable
+        reducer: ChatReducer | None = None,
+        memory: Sequence[MemoryProvider] = (),
+        guards: Sequence[Guard] = (),
+        store: ThreadStore | None = None,
+    ) -> None:
+        if NAME.fullmatch(name) is None:
+            raise ToolDefinitionError(
+                f"an agent cannot be called {name!r}: use 1 to 64 letters, digits, '_' or '-'"
+            )
+        self.name = name
+        self.description = description
+        self.store = store
+        self.setup = AgentSetup(
+            name=name,
+            model=llm(model) if isinstance(model, str) else model,
+            instructions=instructions,
+            tools=_checked([as_tool(one) for one in tools]),
+            output_type=output_type,
+            structured=structured,
+            limits=limits,
+            settings=settings,
+            reducer=reducer,
+            memory=tuple(memory),
+            guards=tuple(guards),
+        )
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The tools that it can call."""
+        return self.setup.tools
+
+    async def respond(
+        self, given: AgentInput, thread: AgentThread, options: RunOptions, emit: Emit
+    ) -> AgentResponse[OutputT]:
+        """Take a turn, or continue one; see :class:`Agent`."""
+        return await TurnRun(self.setup, thread, options, emit).run(given)
+
+    @staticmethod
+    def builder() -> ChatAgentBuilder:
+        """Return a builder: the same arguments, one call each."""
+        return ChatAgentBuilder()
+
+    def __repr__(self) -> str:
+        return f"ChatAgent({self.name!r}, model={self.setup.model.name!r})"
+
+
+class ChatAgentBuilder:
+    """Builds a :class:`ChatAgent` step by step."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, Any] = {}
+
+    def _with(self, **parts: object) -> Self:
+        self._parts.update(parts)
+        return self
+
+    def model(self, model: LLMAdapter | str) -> Self:
+        """Set the model, or its name."""
+        return self._with(model=model)
+
+    def instructions(self, text: str) -> Self:
+        """Set the system prompt."""
+        return self._with(instructions=text)
+
+    def name(self, name: str) -> Self:
+        """Set the name."""
+        return self._with(name=name)
+
+    def tools(self, *tools: ToolLike) -> Self:
+        """Add tools."""
+        return self._with(tools=(*self._parts.get("tools", ()), *tools))
+
+    def output_type(self, kind: type[Any]) -> Self:
+        """Set the type of the answer."""
+        return self._with(output_type=kind)
+
+    def limits(self, limits: UsageLimits) -> Self:
+        """Set the limits of a turn."""
+        return self._with(limits=limits)
+
+    def memory_provider(self, provider: MemoryProvider) -> Self:
+        """Add a memory."""
+        return self._with(memory=(*self._parts.get("memory", ()), provider))
+
+    def chat_reducer(self, reducer: ChatReducer) -> Self:
+        """Set the reducer."""
+        return self._with(reducer=reducer)
+
+    def guard(self, guard: Guard) -> Self:
+        """Add a guard."""
+        return self._with(guards=(*self._parts.get("guards", ()), guard))
+
+    def message_store(self, store: ThreadStore) -> Self:
+        """Set where threads are kept."""
+        return self._with(store=store)
+
+    def message_store_factory(self, factory: Callable[[], ThreadStore]) -> Self:
+        """Set where threads are kept, by a function that makes the store."""
+        return self._with(store=factory())
+
+    def build(self) -> ChatAgent[Any]:
+        """Return the agent.
+
+        Raises:
+            ValueError: It has no model.
+        """
+        if "model" not in self._parts:
+            raise ValueError("a chat agent needs a model: .model('provider:name')")
+        return ChatAgent(**self._parts)
+
+
+def _checked(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    names: set[str] = set()
+    for tool in tools:
+        if tool.name in names or tool.name == OUTPUT_TOOL:
+            raise ToolDefinitionError(
+                f"two tools are called {tool.name!r}; rename one: tool(name=...)"
+                if tool.name in names
+                else f"the name {OUTPUT_TOOL!r} is reserved for structured output; rename the tool"
+            )
+        names.add(tool.name)
+    return tuple(tools)

@@ -1,0 +1,133 @@
+"""Errors of agents and their threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentic.core.errors import AgenticError
+
+if TYPE_CHECKING:
+    from agentic.core.agents.responses import AgentResponse
+
+
+class AgentError(AgenticError):
+    """Base class of the errors of agents."""
+
+
+class AgentStoppedError(AgentError):
+    """An agent stopped before its answer: it reached a limit, a guard stopped it, or the model refused.
+
+    Attributes:
+        response: The work until then: messages, usage, and the reason.
+    """
+
+    def __init__(self, agent: str, response: AgentResponse[Any]) -> None:
+        super().__init__(f"agent {agent!r} stopped without an answer: {response.reason}")
+        self.agent = agent
+        self.response = response
+
+
+class OutputNotMetError(AgentError, ValueError):
+    """The model did not reply in the agent's output type, also after it was told its mistakes.
+
+    Attributes:
+        reply: Its last text.
+        faults: The mistakes in it.
+    """
+
+    is_retriable = False
+
+    def __init__(self, agent: str, wanted: str, reply: str, faults: str) -> None:
+        super().__init__(
+            f"the model of agent {agent!r} did not reply with a valid {wanted}: {faults}; its reply was "
+            f"{reply[:200]!r}"
+        )
+        self.reply = reply
+        self.faults = faults
+
+
+class ToolDefinitionError(AgentError, ValueError):
+    """A tool cannot be used as it is defined."""
+
+
+class ToolError(AgentError):
+    """Raised by a tool, for the model to read its message; of other errors the model reads only the class."""
+
+
+class ToolArgumentsError(ToolError, ValueError):
+    """The arguments of a call do not fit the tool; the model reads the message, and can correct them."""
+
+
+class AnswerMismatchError(AgentError, LookupError):
+    """An answer does not belong to an open request of the thread."""
+
+    def __init__(self, request_id: str, open_ids: Sequence[str]) -> None:
+        super().__init__(
+            f"no open request has the id {request_id!r} (open: {', '.join(open_ids) or 'none'}); read them "
+            "from the pending requests of the response or thread"
+        )
+        self.request_id = request_id
+        self.open_ids = tuple(open_ids)
+
+
+class ThreadError(AgentError):
+    """Base class of the errors of threads."""
+
+
+class ThreadNotFoundError(ThreadError, LookupError):
+    """The store has no thread of that id."""
+
+    def __init__(self, thread_id: str) -> None:
+        super().__init__(f"no thread has the id {thread_id!r}; `agent.new_thread()` makes one")
+        self.thread_id = thread_id
+
+
+class ThreadExistsError(ThreadError, ValueError):
+    """The store has another thread of that id."""
+
+    def __init__(self, thread_id: str) -> None:
+        super().__init__(
+            f"the store has a thread with the id {thread_id!r} already; load it, or use another id"
+        )
+        self.thread_id = thread_id
+
+
+class ThreadConflictError(ThreadError):
+    """Another process continued the thread meanwhile."""
+
+    def __init__(self, thread_id: str, number: int) -> None:
+        super().__init__(
+            f"another process has written entry {number} of thread {thread_id!r} meanwhile; load the thread, "
+            "and send the message again"
+        )
+        self.thread_id = thread_id
+        self.number = number
+
+
+class ThreadFormatError(ThreadError, ValueError):
+    """A stored thread cannot be read."""
+
+
+class ThreadBusyError(ThreadError):
+    """The thread waits for answers, so that it cannot take a new message."""
+
+    def __init__(self, thread_id: str, open_ids: Sequence[str]) -> None:
+        super().__init__(
+            f"thread {thread_id!r} waits for answers to {', '.join(open_ids)}; answer them first: "
+            "agent.run(Answer(...), thread)"
+        )
+        self.thread_id = thread_id
+        self.open_ids = tuple(open_ids)
+
+
+class ThreadMisfitError(ThreadError, ValueError):
+    """A thread and an agent do not fit."""
+
+    def __init__(self, thread_id: str, agent: str, reason: str) -> None:
+        super().__init__(
+            f"thread {thread_id!r} does not fit agent {agent!r}: {reason}; start a new thread, or use "
+            "the agent that began this one"
+        )
+        self.thread_id = thread_id
+        self.agent = agent

@@ -1,0 +1,30 @@
+"""Guards: checks of an agent's input, tool calls and answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentic.core.llm.messages import ChatMessage, ToolCall
+
+
+class Guard:
+    """Checks the work of an agent. Subclasses override one or more of its methods.
+
+    Each returns None if all is well, else the reason. Input and answer: the run stops with it. Tool call: the
+    model reads it as the result, and the tool is not called.
+    """
+
+    async def check_input(self, messages: Sequence[ChatMessage]) -> str | None:
+        """Check the messages of a new turn, before the first request to the model."""
+        del messages
+        return None
+
+    async def check_call(self, call: ToolCall) -> str | None:
+        """Check a call before its tool runs, or before a person is asked for approval."""
+        del call
+        return None
+
+    async def check_answer(self, message: ChatMessage) -> str | None:
+        """Check the final message, before the caller gets it."""
+        del message
+        return None

@@ -1,0 +1,58 @@
+"""Where an agent's effects are kept: replies of models and results of tools, each as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from agentic.core.agents.requests import Answer, PendingRequest
+from agentic.core.types import JSONValue
+
+
+class Journal(Protocol):
+    """Keeps the results of effects, so that none is done twice.
+
+    In a graph it is the run's ledger (``ctx.once``); outside, the thread itself is the journal.
+    """
+
+    async def once(self, key: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
+        """Return the result of the first time that ``effect`` ran to its end under this key."""
+        ...
+
+    async def ask(self, requests: Sequence[PendingRequest]) -> Sequence[Answer] | None:
+        """Return the answers to requests, or None if they come later, with another call of the agent."""
+        ...
+
+
+class ThreadJournal:
+    """For agents outside of graphs: each effect is in the thread before the next one begins."""
+
+    async def once(self, key: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
+        """Run the effect."""
+        del key
+        return await effect()
+
+    async def ask(self, requests: Sequence[PendingRequest]) -> None:
+        """Let the caller answer."""
+        del requests
+
+
+class PartJournal:
+    """A part of a journal: its keys begin with a prefix.
+
+    Args:
+        whole: The journal.
+        prefix: Of its keys.
+    """
+
+    def __init__(self, whole: Journal, prefix: str) -> None:
+        self._whole = whole
+        self._prefix = prefix
+
+    async def once(self, key: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
+        """Run an effect once; see :class:`Journal`."""
+        return await self._whole.once(f"{self._prefix}{key}", effect)
+
+    async def ask(self, requests: Sequence[PendingRequest]) -> Sequence[Answer] | None:
+        """Ask; see :class:`Journal`."""
+        return await self._whole.ask(requests)

@@ -1,0 +1,74 @@
+"""Limits of one run of an agent; on by default, because models can loop."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
+
+from agentic.core.llm.messages import ChatMessage
+from agentic.core.llm.usage import TokenUsage
+
+
+class UsageLimits(BaseModel):
+    """Limits of one turn: one input, and all work for it. None is no limit."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_model_calls: PositiveInt | None = Field(default=50, description="Requests to the model.")
+    max_tool_calls: PositiveInt | None = Field(default=200, description="Calls of tools.")
+    max_repeats: PositiveInt | None = Field(default=5, description="The same call with the same arguments.")
+    max_input_tokens: PositiveInt | None = None
+    max_output_tokens: PositiveInt | None = None
+    max_total_tokens: PositiveInt | None = None
+    max_cost_usd: PositiveFloat | None = Field(default=None, description="US dollars.")
+    max_duration_s: PositiveFloat | None = Field(default=None, description="Seconds of work, without waits.")
+
+
+DEFAULT_LIMITS = UsageLimits()
+
+
+def limit_before_model(limits: UsageLimits, usage: TokenUsage, worked_s: float) -> str | None:
+    """Return the limit that forbids another request to the model, in words; else None."""
+    if limits.max_cost_usd is not None and usage.cost_usd is None:
+        return "max_cost_usd is set, but the price of the model is not known: give prices, or another limit"
+    reached = (
+        ("max_model_calls", usage.requests, limits.max_model_calls),
+        ("max_input_tokens", usage.input_tokens, limits.max_input_tokens),
+        ("max_output_tokens", usage.output_tokens, limits.max_output_tokens),
+        ("max_total_tokens", usage.total_tokens, limits.max_total_tokens),
+        ("max_cost_usd", usage.cost_usd or 0.0, limits.max_cost_usd),
+        ("max_duration_s", worked_s, limits.max_duration_s),
+    )
+    for name, used, limit in reached:
+        if limit is not None and used >= limit:
+            return f"it reached {name}={limit}"
+    return None
+
+
+def limit_before_tools(
+    limits: UsageLimits, usage: TokenUsage, said: Iterable[ChatMessage], new_count: int
+) -> str | None:
+    """Return the limit that forbids the last message's calls, in words; else None.
+
+    Args:
+        limits: The limits.
+        usage: Of the turn so far.
+        said: The messages of the turn.
+        new_count: Calls that would run now.
+    """
+    if limits.max_tool_calls is not None and usage.tool_calls + new_count > limits.max_tool_calls:
+        return f"it reached max_tool_calls={limits.max_tool_calls}"
+    if limits.max_repeats is None:
+        return None
+    calls = Counter(
+        f"{call.name}({json.dumps(call.arguments, sort_keys=True)})"
+        for message in said
+        for call in message.tool_calls
+    )
+    for call, count in calls.items():
+        if count > limits.max_repeats:
+            return f"it called {call[:200]} {count} times (max_repeats={limits.max_repeats})"
+    return None

@@ -1,0 +1,1 @@
+"""Memory of agents: knowledge of a person beyond the conversation."""

@@ -1,0 +1,49 @@
+"""The port to memories: asked before an agent's turn, and told its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from agentic.core.llm.messages import ChatMessage
+from agentic.core.records import record
+
+
+@record(kw_only=True)
+class MemoryScope:
+    """Whose memories are meant.
+
+    Attributes:
+        agent: Name of the agent.
+        user_id: The person; None for memories of the agent itself.
+        thread_id: The conversation.
+    """
+
+    agent: str
+    user_id: str | None
+    thread_id: str
+
+
+@record(kw_only=True)
+class MemoryContext:
+    """The additions of a memory to a turn.
+
+    Attributes:
+        extra_instructions: Put before the turn's input, as a message of the system.
+        messages: Further messages before the input.
+    """
+
+    extra_instructions: str = ""
+    messages: tuple[ChatMessage, ...] = ()
+
+
+class MemoryProvider(Protocol):
+    """Adds memories to a turn, and learns from it. Agent Framework calls it ``ContextProvider``."""
+
+    async def before_invoke(self, scope: MemoryScope, messages: Sequence[ChatMessage]) -> MemoryContext:
+        """Return the additions to a turn with this input."""
+        ...
+
+    async def after_invoke(self, scope: MemoryScope, messages: Sequence[ChatMessage]) -> None:
+        """Learn from a turn that is complete: its input, all replies and results."""
+        ...

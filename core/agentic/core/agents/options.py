@@ -1,0 +1,39 @@
+"""Options of one run of an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentic.core.agents.journal import Journal
+from agentic.core.agents.limits import UsageLimits
+from agentic.core.llm.requests import ModelSettings
+from agentic.core.records import record
+
+
+@record(kw_only=True)
+class RunOptions:
+    """Options of one run; None is the agent's own.
+
+    Attributes:
+        output_type: The type of the output.
+        limits: Limits of the turn.
+        settings: Settings of the model, over the agent's.
+        idempotency_key: Id of the turn. The same key again returns the same answer, or continues its turn.
+        approval_s: Seconds after which an unanswered request counts as rejected.
+        facts: For tools: ``ToolContext.facts``. Never stored.
+        path: The agents and tools around this run, outermost first.
+        journal: Keeps the effects; graphs give theirs.
+    """
+
+    output_type: Any = None
+    limits: UsageLimits | None = None
+    settings: ModelSettings | None = None
+    idempotency_key: str | None = None
+    approval_s: float | None = None
+    facts: Mapping[str, object] | None = None
+    path: tuple[str, ...] = ()
+    journal: Journal | None = None
+
+
+DEFAULT_OPTIONS = RunOptions()

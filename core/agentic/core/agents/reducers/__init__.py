@@ -1,0 +1,1 @@
+"""Reducers: they keep a conversation inside the window of the model."""

@@ -1,0 +1,68 @@
+"""Requests of an agent to people or programs, and their answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agentic.core.llm.messages import ToolCall
+from agentic.core.types import JSONValue
+
+
+class RequestKind(StrEnum):
+    """The reason of a request."""
+
+    __wire_name__ = "agentic.agents.RequestKind"
+
+    APPROVAL = "approval"
+    """May this tool be called?"""
+
+    RESULT = "result"
+    """What is the result of this call? The tool is outside: a person, or another program."""
+
+
+class PendingRequest(BaseModel):
+    """A request that an agent waits for. Answer it with an :class:`Answer`.
+
+    The id is a digest of the thread's turn, the call's id, the tool with its version, and the canonical
+    arguments. An answer to a call that was changed later therefore has no effect.
+    """
+
+    __wire_name__ = "agentic.agents.PendingRequest"
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    kind: RequestKind
+    call: ToolCall
+    question: str = Field(default="", description="For the person who answers.")
+    raised_at: float = Field(description="Seconds since the epoch.")
+    expires_at: float | None = Field(default=None, description="Seconds since the epoch; None for never.")
+
+
+class Answer(BaseModel):
+    """An answer to a :class:`PendingRequest`.
+
+    For an approval, ``approved`` decides; for a result, ``result`` is the result of the call, unless
+    ``approved`` is false.
+    """
+
+    __wire_name__ = "agentic.agents.Answer"
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    request_id: str
+    approved: bool = True
+    reason: str = ""
+    result: JSONValue = None
+    answered_by: str = ""
+
+
+def request_id(turn: str, call: ToolCall, tool_version: str) -> str:
+    """Return the id of a request for a call: equal only if nothing of it has changed."""
+    parts = [turn, call.id, call.name, tool_version, call.arguments]
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

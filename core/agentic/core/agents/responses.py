@@ -1,0 +1,147 @@
+"""The answers of agents, whole and in pieces."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Generic, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, TypeAdapter
+from typing_extensions import TypeVar as DefaultTypeVar
+
+from agentic.core.agents.requests import PendingRequest
+from agentic.core.llm.messages import ChatMessage, ToolCall, ToolResult
+from agentic.core.llm.usage import TokenUsage
+from agentic.core.records import record
+from agentic.core.types import JSONValue
+
+OutputT = DefaultTypeVar("OutputT", default=str)
+AskedT = TypeVar("AskedT")
+
+
+class ResponseStatus(StrEnum):
+    """Whether an answer is whole."""
+
+    __wire_name__ = "agentic.agents.ResponseStatus"
+
+    COMPLETE = "complete"
+    NEEDS_INPUT = "needs_input"
+    """The agent waits for answers: see ``pending``."""
+
+    STOPPED = "stopped"
+    """A limit, a guard or the model's refusal ended the run: see ``reason``."""
+
+
+class AgentResponse(BaseModel, Generic[OutputT]):
+    """The answer of an agent to one input.
+
+    It can be sent through a graph and stored; the stored form has the JSON of the output, in ``data``.
+    """
+
+    __wire_name__ = "agentic.agents.AgentResponse"
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agent: str = Field(description="Name of the agent.")
+    thread_id: str
+    turn: str = Field(description="Id of the turn: one input, and all work for it.")
+    status: ResponseStatus = ResponseStatus.COMPLETE
+    messages: tuple[ChatMessage, ...] = Field(default=(), description="The messages that this run added.")
+    text: str = Field(default="", description="Text of the last message.")
+    data: JSONValue = Field(default=None, description="The structured output, as JSON.")
+    usage: TokenUsage = Field(default=TokenUsage(), description="Of the whole turn.")
+    pending: tuple[PendingRequest, ...] = ()
+    reason: str = Field(default="", description="Why the run stopped, if it did.")
+    _output: Any = PrivateAttr(default=None)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the answer is whole."""
+        return self.status is ResponseStatus.COMPLETE
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls of tools in this run."""
+        return tuple(call for message in self.messages for call in message.tool_calls)
+
+    @property
+    def output(self) -> OutputT:
+        """The output in the agent's type; the text, for an agent without one.
+
+        Raises:
+            ValueError: The answer is not whole, or was restored from its stored form: read it with
+                :meth:`output_as`.
+        """
+        if not self.is_complete:
+            raise ValueError(
+                f"the answer of agent {self.agent!r} is {self.status}: {self.reason or 'not whole'}"
+            )
+        if self._output is not None:
+            return cast(OutputT, self._output)
+        if self.data is not None:
+            raise ValueError("this response was stored and restored: use response.output_as(TYPE)")
+        return cast(OutputT, self.text)
+
+    def output_as(self, kind: type[AskedT]) -> AskedT:
+        """Return the output in a type.
+
+        Raises:
+            ValueError: It does not have that type.
+        """
+        return TypeAdapter(kind).validate_python(self.data)
+
+    def with_output(self, output: object) -> AgentResponse[Any]:
+        """Return this response with the output object that ``data`` is the JSON of."""
+        made = self.model_copy()
+        made._output = output
+        return made
+
+    def stored(self) -> AgentResponse[Any]:
+        """Return this response without the output object: for messages of a graph."""
+        return self.with_output(None)
+
+
+class ChunkKind(StrEnum):
+    """The kinds of pieces of an answer."""
+
+    STARTED = "started"
+    TEXT = "text"
+    THINKING = "thinking"
+    TOOL_STARTED = "tool_started"
+    TOOL_FINISHED = "tool_finished"
+    MESSAGE = "message"
+    REQUEST = "request"
+    FINISHED = "finished"
+
+
+@record(kw_only=True)
+class AgentChunk:
+    """A piece of an answer as it is made. Each has a kind, and the fields of that kind.
+
+    Attributes:
+        kind: The kind.
+        author_name: The agent that speaks.
+        path: The agents and tools around it, outermost first: nested agents report through their caller.
+        sequence: Number in the run, from 1.
+        text: More text, or more of the thoughts.
+        tool_call: The call that starts.
+        tool_result: The result of a call.
+        message: A whole message; it is in the thread now.
+        request: A request that the agent waits for.
+        response: The whole answer: of the last piece.
+    """
+
+    kind: ChunkKind
+    author_name: str
+    path: tuple[str, ...] = ()
+    sequence: int = 0
+    text: str = ""
+    tool_call: ToolCall | None = None
+    tool_result: ToolResult | None = None
+    message: ChatMessage | None = None
+    request: PendingRequest | None = None
+    response: AgentResponse[Any] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it is the last piece of the outermost agent."""
+        return self.kind is ChunkKind.FINISHED and not self.path

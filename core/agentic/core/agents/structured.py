@@ -1,0 +1,118 @@
+"""Structured output: a type, its JSON Schema, and the way a model is bound to it."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from agentic.core.llm.adapter import StructuredMode
+from agentic.core.llm.messages import ChatMessage
+from agentic.core.llm.requests import ModelRequest, OutputFormat, ToolDefinition
+from agentic.core.types import JSONValue
+
+OutputT = TypeVar("OutputT")
+OUTPUT_TOOL = "final_output"
+_WRAPPED = "value"
+
+
+class OutputSpec(Generic[OutputT]):
+    """An output type.
+
+    Models give JSON objects, so another type is wrapped in an object with the field ``value``.
+
+    Args:
+        kind: A pydantic model, a dataclass, a TypedDict, a union, or any other type that pydantic knows.
+    """
+
+    def __init__(self, kind: type[OutputT]) -> None:
+        self.adapter: TypeAdapter[OutputT] = TypeAdapter(kind)
+        schema = self.adapter.json_schema()
+        self.name = getattr(kind, "__name__", None) or "output"
+        self.is_wrapped = schema.get("type") != "object"
+        self.schema: dict[str, JSONValue] = _wrapped(schema) if self.is_wrapped else schema
+
+    def bind(self, request: ModelRequest, mode: StructuredMode) -> ModelRequest:
+        """Return a request whose reply must have this type."""
+        if mode == "native":
+            form = OutputFormat(name=_word(self.name), schema=self.schema)
+            return request.model_copy(update={"output": form})
+        if mode == "tool":
+            tool = ToolDefinition(
+                name=OUTPUT_TOOL,
+                description="Give the final answer. Call it once, alone, at the end.",
+                parameters=self.schema,
+            )
+            choice = "required" if request.tool_choice == "auto" else request.tool_choice
+            return request.model_copy(update={"tools": (*request.tools, tool), "tool_choice": choice})
+        words = (
+            "Give the final answer as one JSON object that fits this JSON Schema, and nothing else:\n"
+            f"{json.dumps(self.schema, separators=(',', ':'))}"
+        )
+        joined = f"{request.instructions}\n\n{words}".strip()
+        return request.model_copy(update={"instructions": joined})
+
+    def read(self, message: ChatMessage) -> tuple[OutputT, JSONValue]:
+        """Return the output of a model's final message, and its JSON.
+
+        Raises:
+            ValueError: It does not have the type; the text is for the model.
+        """
+        found = _json_of(message)
+        if self.is_wrapped:
+            if not isinstance(found, dict) or _WRAPPED not in found:
+                raise ValueError(f"the answer must be an object with the field {_WRAPPED!r}")
+            found = found[_WRAPPED]
+        try:
+            output = self.adapter.validate_json(json.dumps(found))
+        except ValidationError as exc:
+            faults = exc.errors(include_url=False, include_context=False, include_input=False)
+            told = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in faults[:10])
+            raise ValueError(told) from None
+        return output, self.adapter.dump_python(output, mode="json")
+
+
+@lru_cache(maxsize=256)
+def output_spec(kind: Any) -> OutputSpec[Any]:  # noqa: ANN401  # a type, or a union of types
+    """Return the spec of an output type; made once."""
+    return OutputSpec(kind)
+
+
+def is_output_call(message: ChatMessage) -> bool:
+    """Whether a message is a final answer by the output tool."""
+    return any(call.name == OUTPUT_TOOL for call in message.tool_calls)
+
+
+def _wrapped(schema: dict[str, Any]) -> dict[str, JSONValue]:
+    definitions = schema.pop("$defs", None)
+    found: dict[str, JSONValue] = {
+        "type": "object",
+        "properties": {_WRAPPED: schema},
+        "required": [_WRAPPED],
+    }
+    return {**found, "$defs": definitions} if definitions else found
+
+
+def _word(name: str) -> str:
+    kept = "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in name)
+    return kept[:64] or "output"
+
+
+def _json_of(message: ChatMessage) -> JSONValue:
+    for call in message.tool_calls:
+        if call.name == OUTPUT_TOOL:
+            if call.invalid is not None:
+                raise ValueError("the arguments are not a JSON object")
+            return dict(call.arguments)
+    text = message.text.strip()
+    if text.startswith("```"):
+        text = text.partition("\n")[2].rpartition("```")[0].strip()
+    decoder = json.JSONDecoder()
+    start = max(text.find("{"), 0)  # models like to add words before and after
+    try:
+        found: JSONValue = decoder.raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        raise ValueError("the answer is not valid JSON") from None
+    return found

@@ -1,0 +1,1 @@
+"""Threads: the state of conversations, and their stores."""

@@ -1,0 +1,93 @@
+"""The entries of a thread: an append-only log, and the state that it adds up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agentic.core.agents.requests import Answer, PendingRequest
+from agentic.core.llm.messages import ChatMessage
+from agentic.core.llm.usage import TokenUsage
+from agentic.core.records import record
+
+THREAD_FORMAT = 1
+
+
+class ThreadMetadata(BaseModel):
+    """The facts of a thread that do not change.
+
+    The agent's facts are compared when an agent continues the thread; see
+    :class:`~agentic.core.agents.errors.ThreadMisfitError`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agent: str = Field(description="Name of the agent that began it.")
+    user_id: str | None = Field(default=None, description="The person; memories belong to them.")
+    created_at: float = Field(description="Seconds since the epoch.")
+    title: str = ""
+    format: int = THREAD_FORMAT
+
+
+class ThreadEntry(BaseModel):
+    """One step of a conversation. Stores never change an entry."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    turn: str = Field(description="Id of the turn: one input, and all work for it.")
+    messages: tuple[ChatMessage, ...] = ()
+    usage: TokenUsage | None = Field(default=None, description="Added by this step.")
+    asked: tuple[PendingRequest, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    ended: str | None = Field(default=None, description="``complete`` or ``stopped``: the turn's end.")
+    reason: str = ""
+
+
+@record
+class Turn:
+    """A turn as far as the log goes.
+
+    Attributes:
+        id: Its id.
+        messages: Its messages: the input first.
+        usage: Of the turn.
+        asked: Its requests, by id.
+        answers: Answers, by the request's id.
+        ended: ``complete`` or ``stopped``, if it has ended.
+        reason: Why it stopped.
+    """
+
+    id: str
+    messages: tuple[ChatMessage, ...] = ()
+    usage: TokenUsage = TokenUsage()
+    asked: dict[str, PendingRequest] | None = None
+    answers: dict[str, Answer] | None = None
+    ended: str | None = None
+    reason: str = ""
+
+    @property
+    def pending(self) -> tuple[PendingRequest, ...]:
+        """Its requests without an answer, in their order."""
+        answered = self.answers or {}
+        return tuple(one for key, one in (self.asked or {}).items() if key not in answered)
+
+    def with_entry(self, entry: ThreadEntry) -> Turn:
+        """Return the turn after one more of its entries."""
+        return Turn(
+            self.id,
+            (*self.messages, *entry.messages),
+            self.usage if entry.usage is None else self.usage + entry.usage,
+            {**(self.asked or {}), **{one.id: one for one in entry.asked}},
+            {**(self.answers or {}), **{one.request_id: one for one in entry.answers}},
+            entry.ended or self.ended,
+            entry.reason or self.reason,
+        )
+
+
+def turns_of(entries: Iterable[ThreadEntry]) -> dict[str, Turn]:
+    """Return the turns of a log, by id, in order."""
+    found: dict[str, Turn] = {}
+    for entry in entries:
+        found[entry.turn] = found.get(entry.turn, Turn(entry.turn)).with_entry(entry)
+    return found

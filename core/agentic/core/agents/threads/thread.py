@@ -1,0 +1,167 @@
+"""A thread: one conversation, in memory or in a store. Agents have no state; threads have all of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from agentic.core.agents.errors import ThreadFormatError
+from agentic.core.agents.requests import PendingRequest
+from agentic.core.agents.threads.entries import THREAD_FORMAT, ThreadEntry, ThreadMetadata, Turn, turns_of
+from agentic.core.agents.threads.store import ThreadStore
+from agentic.core.ids import new_id
+from agentic.core.llm.messages import ChatMessage
+from agentic.core.llm.usage import TokenUsage
+
+
+class AgentThread:
+    """A conversation. Agent Framework calls it ``AgentSession``, LangGraph a thread.
+
+    It is a log of entries. Each entry is kept in the store as it comes, so a thread can be loaded in
+    another process at any time, and the agent continues it there.
+
+    Attributes:
+        id: Its id.
+        metadata: Its agent, its user, and when it began.
+        store: Where it is kept; None for this process only.
+        entries: All entries, oldest first.
+    """
+
+    def __init__(
+        self,
+        metadata: ThreadMetadata,
+        *,
+        thread_id: str | None = None,
+        store: ThreadStore | None = None,
+        entries: Sequence[ThreadEntry] = (),
+        is_kept: bool = False,
+    ) -> None:
+        self.id = thread_id or new_id()
+        self.metadata = metadata
+        self.store = store
+        self.entries = list(entries)
+        self._turns = turns_of(self.entries)
+        self._is_kept = is_kept
+
+    @classmethod
+    def new(
+        cls, agent: str, *, user_id: str | None = None, store: ThreadStore | None = None, title: str = ""
+    ) -> AgentThread:
+        """Return an empty thread; a store has it from its first entry on.
+
+        Args:
+            agent: Name of the agent.
+            user_id: The person who speaks.
+            store: Where to keep it.
+            title: A few words for lists.
+        """
+        facts = ThreadMetadata(agent=agent, user_id=user_id, created_at=time.time(), title=title)
+        return cls(facts, store=store)
+
+    @classmethod
+    async def load(cls, thread_id: str, store: ThreadStore) -> AgentThread:
+        """Return a stored thread.
+
+        Raises:
+            ThreadNotFoundError: The store does not have it.
+            ThreadFormatError: It cannot be read.
+        """
+        found = await store.load(thread_id)
+        return cls(found.metadata, thread_id=thread_id, store=store, entries=found.entries, is_kept=True)
+
+    async def save(self, store: ThreadStore) -> None:
+        """Keep the thread in a store, from now on with each entry.
+
+        Raises:
+            ThreadExistsError: The store has another thread of this id.
+            ThreadConflictError: The store's thread has other entries.
+        """
+        await store.create(self.id, self.metadata)
+        for number, entry in enumerate(self.entries, 1):
+            await store.append(self.id, number, entry)
+        self.store, self._is_kept = store, True
+
+    @property
+    def messages(self) -> tuple[ChatMessage, ...]:
+        """All messages, oldest first."""
+        return tuple(message for entry in self.entries for message in entry.messages)
+
+    @property
+    def turn(self) -> Turn | None:
+        """The last turn."""
+        return next(reversed(self._turns.values()), None)
+
+    @property
+    def pending(self) -> tuple[PendingRequest, ...]:
+        """The requests that it waits for."""
+        turn = self.turn
+        return () if turn is None or turn.ended else turn.pending
+
+    @property
+    def usage(self) -> TokenUsage:
+        """The use of models in all turns."""
+        return sum((turn.usage for turn in self._turns.values()), TokenUsage())
+
+    def find_turn(self, turn_id: str) -> Turn | None:
+        """Return a turn by its id."""
+        return self._turns.get(turn_id)
+
+    async def append(self, entry: ThreadEntry) -> None:
+        """Add an entry: to the store first, if there is one.
+
+        Raises:
+            ThreadConflictError: Another process has added one meanwhile; nothing is changed.
+        """
+        if self.store is not None:
+            if not self._is_kept:
+                await self.store.create(self.id, self.metadata)
+                self._is_kept = True
+            await self.store.append(self.id, len(self.entries) + 1, entry)
+        self.entries.append(entry)
+        self._turns[entry.turn] = self._turns.get(entry.turn, Turn(entry.turn)).with_entry(entry)
+
+    def serialize(self) -> bytes:
+        """Return the whole thread as JSON."""
+        document = {
+            "format": THREAD_FORMAT,
+            "id": self.id,
+            "metadata": self.metadata.model_dump(mode="json"),
+            "entries": [entry.model_dump(mode="json", exclude_defaults=True) for entry in self.entries],
+        }
+        return json.dumps(document, separators=(",", ":")).encode()
+
+    @classmethod
+    def deserialize(cls, data: bytes | str, *, store: ThreadStore | None = None) -> AgentThread:
+        """Return the thread that :meth:`serialize` wrote.
+
+        Args:
+            data: The JSON.
+            store: A store that has this thread, if there is one.
+
+        Raises:
+            ThreadFormatError: It is not a thread, or one of another version.
+        """
+        try:
+            document = json.loads(data)
+            version = document["format"]
+            if version != THREAD_FORMAT:
+                raise ThreadFormatError(
+                    f"the thread has format {version!r}, but this version reads {THREAD_FORMAT}; use the "
+                    "version of agentic-pipelines that wrote it"
+                )
+            return cls(
+                ThreadMetadata.model_validate(document["metadata"]),
+                thread_id=document["id"],
+                store=store,
+                entries=[ThreadEntry.model_validate(entry) for entry in document["entries"]],
+                is_kept=store is not None,
+            )
+        except (ValidationError, KeyError, TypeError, RecursionError) as exc:
+            raise ThreadFormatError(f"not a stored thread: {exc}") from exc
+        except ValueError as exc:
+            if isinstance(exc, ThreadFormatError):
+                raise
+            raise ThreadFormatError(f"not a stored thread: {exc}") from exc

@@ -1,0 +1,1 @@
+"""Tools of agents: functions, actors, workflows and other agents, as a model can call them."""

@@ -1,0 +1,69 @@
+"""Calls of tools: each ends with a result for the model, also if it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+
+import structlog
+from pydantic_core import to_jsonable_python
+
+from agentic.core.agents.errors import ToolError
+from agentic.core.agents.tools.tool import Tool, ToolContext
+from agentic.core.errors import line_of, name_of
+from agentic.core.graph.model.policies import delay_before_retry
+from agentic.core.llm.messages import ToolCall, ToolResult
+from agentic.core.types import JSONValue
+
+log = structlog.get_logger(__name__)
+
+
+async def call_tool(
+    tool: Tool,
+    call: ToolCall,
+    context: ToolContext,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> ToolResult:
+    """Return the result of a call: its value, or the error as the model reads it.
+
+    Args:
+        tool: The tool.
+        call: The call.
+        context: Given to the tool.
+        sleep: Waits between tries.
+    """
+    if call.invalid is not None:
+        return failed(call, f"the arguments are not a JSON object: {call.invalid[:500]}")
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            async with asyncio.timeout(tool.timeout_s):
+                value = await tool.call(call.arguments, context)
+            return ToolResult(call_id=call.id, name=call.name, content=as_json(value))
+        except Exception as exc:
+            delay = delay_before_retry(tool.retry, attempt, exc, random.random())  # noqa: S311  # jitter
+            if delay is None:
+                return failed(call, _for_model(tool, exc))
+        await sleep(delay)
+
+
+def failed(call: ToolCall, message: str) -> ToolResult:
+    """Return an error as the result of a call."""
+    return ToolResult(call_id=call.id, name=call.name, content=message, is_error=True)
+
+
+def as_json(value: object) -> JSONValue:
+    """Return a value as JSON; models and dataclasses become objects, unknown objects their ``str``."""
+    found: JSONValue = to_jsonable_python(value, fallback=str)
+    return found
+
+
+def _for_model(tool: Tool, error: Exception) -> str:
+    if isinstance(error, ToolError):
+        return str(error)
+    log.warning("tool.failed", tool=tool.name, error=line_of(error))
+    if isinstance(error, TimeoutError):
+        return f"the tool did not end within {tool.timeout_s:g} s" if tool.timeout_s else "the tool timed out"
+    return f"the tool failed with {name_of(error)}"

@@ -1,0 +1,171 @@
+"""Functions as tools: the schema comes from the signature, the description from the docstring."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_type_hints, overload
+
+from pydantic import ConfigDict, PydanticSchemaGenerationError, ValidationError, create_model
+from pydantic.fields import FieldInfo
+
+from agentic.core.agents.errors import ToolArgumentsError, ToolDefinitionError
+from agentic.core.agents.tools.tool import Approval, Tool, ToolContext
+from agentic.core.graph.codec.hints import enclosing_names
+from agentic.core.graph.model.policies import ONCE, RetryPolicy
+from agentic.core.threads import in_thread
+from agentic.core.types import JSONValue
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+class FunctionTool(Tool):
+    """A function as a tool. It can still be called as a function.
+
+    Args:
+        function: Sync or async. A sync one runs in a thread, beside the event loop.
+        name: The function's if omitted.
+        description: The first paragraphs of its docstring if omitted.
+        approval: Whether a person must approve a call.
+        timeout_s: Seconds that one try may take.
+        retry: How often a failing call is tried.
+        is_deduplicated: Whether the same call again, in one turn, gets the earlier result.
+
+    Raises:
+        ToolDefinitionError: A parameter has no annotation, or one without a JSON Schema.
+    """
+
+    def __init__(  # noqa: PLR0913  # the facts of a tool, all optional
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        approval: Approval = "never",
+        timeout_s: float | None = None,
+        retry: RetryPolicy = ONCE,
+        is_deduplicated: bool = False,
+    ) -> None:
+        self.function = function
+        name = name or str(getattr(function, "__name__", "tool"))
+        docs = _documented(function)
+        self._context_name, fields = _fields_of(function, name, docs.parameters)
+        try:
+            self._model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+            schema: dict[str, JSONValue] = self._model.model_json_schema()
+        except (PydanticSchemaGenerationError, TypeError, ValueError) as exc:
+            raise ToolDefinitionError(f"the parameters of tool {name!r} have no JSON Schema: {exc}") from exc
+        schema.pop("title", None)
+        super().__init__(
+            name,
+            description if description is not None else docs.summary,
+            schema,
+            approval=approval,
+            timeout_s=timeout_s,
+            retry=retry,
+            is_deduplicated=is_deduplicated,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # the function's
+        """Call the function."""
+        return self.function(*args, **kwargs)
+
+    async def call(self, arguments: Mapping[str, JSONValue], context: ToolContext) -> JSONValue:
+        """Validate the arguments and call the function; see :class:`Tool`."""
+        try:
+            checked = self._model.model_validate(dict(arguments))
+        except ValidationError as exc:
+            faults = exc.errors(include_url=False, include_context=False, include_input=False)
+            told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in faults[:10])
+            raise ToolArgumentsError(f"the arguments do not fit: {told}") from None
+        given = {name: getattr(checked, name) for name in self._model.model_fields}
+        if self._context_name is not None:
+            given[self._context_name] = context
+        if inspect.iscoroutinefunction(self.function):
+            found: JSONValue = await self.function(**given)
+        else:
+            found = await in_thread(self.function, **given)
+        return found
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> FunctionTool: ...
+@overload
+def tool(
+    *,
+    name: str | None = ...,
+    description: str | None = ...,
+    approval: Approval = ...,
+    timeout_s: float | None = ...,
+    retry: RetryPolicy = ...,
+    is_deduplicated: bool = ...,
+) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+def tool(
+    function: Callable[..., Any] | None = None, /, **facts: Any
+) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
+    """Make a function a tool, with or without arguments; see :class:`FunctionTool`::
+
+    @tool(approval="always")
+    def refund(order: int, ctx: ToolContext) -> str:
+        "Pay an order back."
+    """
+    if function is not None:
+        return FunctionTool(function, **facts)
+    return lambda found: FunctionTool(found, **facts)
+
+
+def as_tool(given: object) -> Tool:
+    """Return a tool: of a function, an agent, or a tool itself.
+
+    Raises:
+        ToolDefinitionError: It is nothing of that kind.
+    """
+    if isinstance(given, Tool):
+        return given
+    if (make := getattr(given, "as_tool", None)) is not None:
+        made = make()
+        if isinstance(made, Tool):
+            return made
+    if callable(given):
+        return FunctionTool(given)
+    raise ToolDefinitionError(f"{given!r:.100} is not a tool: use a function, a Tool or an agent")
+
+
+class _Documented:
+    def __init__(self, summary: str, parameters: Mapping[str, str]) -> None:
+        self.summary = summary
+        self.parameters = parameters
+
+
+def _documented(function: Callable[..., Any]) -> _Documented:
+    text = inspect.getdoc(function) or ""
+    return _Documented(text, {})
+
+
+def _fields_of(
+    function: Callable[..., Any], name: str, described: Mapping[str, str]
+) -> tuple[str | None, dict[str, Any]]:
+    """Return the parameter that takes the context, and the others as fields of a model."""
+    try:
+        hints = get_type_hints(function, localns=enclosing_names(function), include_extras=True)
+    except NameError as exc:
+        raise ToolDefinitionError(f"an annotation of tool {name!r} cannot be resolved: {exc}") from exc
+    context: str | None = None
+    fields: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise ToolDefinitionError(
+                f"the parameter {parameter.name!r} of tool {name!r} cannot be passed by name; "
+                "give it a plain name"
+            )
+        if parameter.name not in hints:
+            raise ToolDefinitionError(f"the parameter {parameter.name!r} of tool {name!r} has no annotation")
+        kind = hints[parameter.name]
+        if kind is ToolContext:
+            context = parameter.name
+            continue
+        default = ... if parameter.default is parameter.empty else parameter.default
+        if (words := described.get(parameter.name)) and not isinstance(default, FieldInfo):
+            default = FieldInfo(default=default, description=words)
+        fields[parameter.name] = (kind, default)
+    return context, fields

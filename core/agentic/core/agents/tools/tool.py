@@ -1,0 +1,159 @@
+"""A tool as an agent uses it, whatever is behind it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
+from typing import Literal
+
+from agentic.core.agents.errors import ToolDefinitionError
+from agentic.core.agents.journal import Journal
+from agentic.core.agents.responses import AgentChunk
+from agentic.core.graph.model.policies import ONCE, RetryPolicy
+from agentic.core.linear import LinearPattern
+from agentic.core.llm.requests import ToolDefinition
+from agentic.core.llm.usage import TokenUsage
+from agentic.core.records import record
+from agentic.core.types import JSONValue
+
+NAME = LinearPattern(r"[A-Za-z0-9_-]{1,64}")
+
+Approval = Literal["never", "always"] | Callable[[Mapping[str, JSONValue]], bool]
+"""Whether a person must approve a call: a function gets the arguments and returns True if one must."""
+
+
+@record(kw_only=True)
+class ToolContext:
+    """The call that a tool works for; a parameter of this type is filled in, and hidden from the model.
+
+    Attributes:
+        agent: Name of the agent.
+        thread_id: Its thread.
+        user_id: The person of the thread.
+        call_id: The call.
+        idempotency_key: The same for every try of the call, also in another process: for calls of services.
+        path: The agents and tools around it, outermost first.
+        facts: What the caller of the agent gave in ``RunOptions.facts``: clients, settings.
+        report: Takes the pieces of a nested agent's answer.
+        add_usage: Takes the use of models by the tool.
+        journal: Keeps the effects of the call, each once.
+    """
+
+    agent: str
+    thread_id: str
+    user_id: str | None
+    call_id: str
+    idempotency_key: str
+    path: tuple[str, ...]
+    facts: Mapping[str, object]
+    report: Callable[[AgentChunk], Awaitable[None]]
+    add_usage: Callable[[TokenUsage], None]
+    journal: Journal
+
+
+class Tool(ABC):
+    """Something that a model can call.
+
+    Attributes:
+        name: 1 to 64 letters, digits, ``_`` or ``-``.
+        description: For the model: what it does, and when to call it.
+        parameters: JSON Schema of the arguments, an object.
+        approval: Whether a person must approve a call.
+        timeout_s: Seconds that one try may take; None for no limit of its own.
+        retry: How often a failing call is tried.
+        is_external: Whether its result comes from outside, as an answer; then it is never called.
+        is_deduplicated: Whether the same call again, in one turn, gets the earlier result. For tools that
+            only read.
+
+    Raises:
+        ToolDefinitionError: Its name cannot be used.
+    """
+
+    def __init__(  # noqa: PLR0913  # the facts of a tool, most optional
+        self,
+        name: str,
+        description: str,
+        parameters: dict[str, JSONValue],
+        *,
+        approval: Approval = "never",
+        timeout_s: float | None = None,
+        retry: RetryPolicy = ONCE,
+        is_external: bool = False,
+        is_deduplicated: bool = False,
+    ) -> None:
+        if NAME.fullmatch(name) is None:
+            raise ToolDefinitionError(
+                f"a tool cannot be called {name!r}: use 1 to 64 letters, digits, '_' or '-': "
+                "tool(name=...) sets it"
+            )
+        self.name = name
+        self.description = description
+        self.parameters = parameters
+        self.approval = approval
+        self.timeout_s = timeout_s
+        self.retry = retry
+        self.is_external = is_external
+        self.is_deduplicated = is_deduplicated
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """The tool as a model sees it."""
+        return ToolDefinition(name=self.name, description=self.description, parameters=self.parameters)
+
+    @cached_property
+    def version(self) -> str:
+        """A digest of its name, description and parameters: an approval is valid for one version."""
+        parts = [self.name, self.description, self.parameters]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def needs_approval(self, arguments: Mapping[str, JSONValue]) -> bool:
+        """Whether a person must approve a call with these arguments."""
+        if callable(self.approval):
+            return self.approval(arguments)
+        return self.approval == "always"
+
+    @abstractmethod
+    async def call(self, arguments: Mapping[str, JSONValue], context: ToolContext) -> JSONValue:
+        """Return the result of a call.
+
+        Raises:
+            ToolArgumentsError: The arguments do not fit; the model is told, and can correct them.
+            ToolError: The model is told the message, and can go on.
+            Exception: The model is told its class only, and can go on.
+        """
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
+class ExternalTool(Tool):
+    """A tool whose result comes from outside: a person, or another program, answers the call.
+
+    Args:
+        name: Its name.
+        description: For the model.
+        parameters: JSON Schema of the arguments.
+    """
+
+    def __init__(self, name: str, description: str, parameters: dict[str, JSONValue]) -> None:
+        super().__init__(name, description, parameters, is_external=True)
+
+    async def call(self, arguments: Mapping[str, JSONValue], context: ToolContext) -> JSONValue:
+        """Refuse: the answer to the request is the result."""
+        del arguments, context
+        raise ToolDefinitionError(f"the tool {self.name!r} is external: answer its request")
+
+
+def ask_person(
+    name: str = "ask_person", description: str = "Ask a person, and wait for the answer."
+) -> ExternalTool:
+    """Return a tool with which the model asks a person."""
+    question: dict[str, JSONValue] = {"type": "string", "description": "The question, complete in itself."}
+    return ExternalTool(
+        name,
+        description,
+        {"type": "object", "properties": {"question": question}, "required": ["question"]},
+    )

@@ -1,0 +1,1 @@
+"""Turns: one input to an agent, and all work for it."""

@@ -1,0 +1,202 @@
+"""Decides the next step of a turn from its log alone: so it continues alike in any process."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Literal, assert_never
+
+from agentic.core.agents.requests import Answer, PendingRequest, RequestKind, request_id
+from agentic.core.agents.structured import is_output_call
+from agentic.core.agents.threads.entries import Turn
+from agentic.core.agents.tools.tool import Tool
+from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall, ToolResult
+from agentic.core.records import record
+
+
+@record
+class CallModel:
+    """Ask the model.
+
+    Attributes:
+        number: The number of this request in the turn, from 1.
+    """
+
+    number: int
+
+
+@record
+class SettleCalls:
+    """Add results that need no call: rejected, unknown, answered from outside, or known already."""
+
+    results: tuple[ToolResult, ...]
+
+
+@record
+class RunCalls:
+    """Run calls, all at a time.
+
+    Attributes:
+        calls: Key of the effect -> call.
+    """
+
+    calls: tuple[tuple[str, ToolCall], ...]
+
+
+@record
+class AskFor:
+    """Ask people or programs.
+
+    Attributes:
+        requests: All that are open.
+        new: Those that were not asked yet.
+    """
+
+    requests: tuple[PendingRequest, ...]
+    new: tuple[PendingRequest, ...]
+
+
+@record
+class CheckAnswer:
+    """The model has replied without calls: check its answer, and end the turn."""
+
+    message: ChatMessage
+
+
+Step = CallModel | SettleCalls | RunCalls | AskFor | CheckAnswer
+
+
+def next_step(turn: Turn, tools: Mapping[str, Tool], now: float, approval_s: float | None = None) -> Step:
+    """Return the next step of a turn that has not ended.
+
+    Args:
+        turn: The turn.
+        tools: By name.
+        now: Seconds since the epoch.
+        approval_s: Seconds after which a new request expires.
+    """
+    number, reply = _last_reply(turn.messages)
+    if reply is None:
+        return CallModel(number + 1)
+    if not reply.tool_calls or is_output_call(reply):
+        return CallModel(number + 1) if turn.messages[-1] is not reply else CheckAnswer(reply)
+    open_calls = _open_calls(turn.messages, reply)
+    if not open_calls:
+        return CallModel(number + 1)
+    return _for_calls(turn, reply, open_calls, number, tools, now, approval_s)
+
+
+def _for_calls(  # noqa: PLR0913, PLR0917  # the facts of one decision
+    turn: Turn,
+    reply: ChatMessage,
+    calls: Collection[ToolCall],
+    number: int,
+    tools: Mapping[str, Tool],
+    now: float,
+    approval_s: float | None,
+) -> Step:
+    settled: list[ToolResult] = []
+    ready: list[tuple[str, ToolCall]] = []
+    waiting: list[PendingRequest] = []
+    seen: set[str] = set()
+    for index, call in enumerate(reply.tool_calls):
+        if not any(call is one for one in calls):
+            continue
+        match _fate(turn, call, tools, now, approval_s, seen):
+            case ToolResult() as result:
+                settled.append(result)
+            case PendingRequest() as request:
+                waiting.append(request)
+            case None:
+                ready.append((f"tool.{number}.{index}", call))
+            case "later":
+                pass
+            case never:
+                assert_never(never)
+    if settled:
+        return SettleCalls(tuple(settled))
+    if ready:
+        return RunCalls(tuple(ready))
+    asked = turn.asked or {}
+    return AskFor(tuple(waiting), tuple(one for one in waiting if one.id not in asked))
+
+
+def _fate(  # noqa: PLR0911  # one return for each reason
+    turn: Turn,
+    call: ToolCall,
+    tools: Mapping[str, Tool],
+    now: float,
+    approval_s: float | None,
+    seen: set[str],
+) -> ToolResult | PendingRequest | Literal["later"] | None:
+    """Return a call's result or request; None if it shall run, "later" if its twin runs first."""
+    tool = tools.get(call.name)
+    if tool is None:
+        return _refused(
+            call, f"no tool is called {call.name!r} (known: {', '.join(sorted(tools)) or 'none'})"
+        )
+    if tool.is_deduplicated and call.invalid is None:
+        if earlier := _earlier_result(turn.messages, call):
+            return earlier.model_copy(update={"call_id": call.id})
+        key = f"{call.name}{sorted(call.arguments.items(), key=str)}"
+        if key in seen:
+            return "later"
+        seen.add(key)
+    if call.invalid is not None or not (tool.is_external or tool.needs_approval(call.arguments)):
+        return None
+    request = _request(turn, call, tool, now, approval_s)
+    answer = (turn.answers or {}).get(request.id)
+    if answer is None:
+        if request.expires_at is not None and request.expires_at <= now:
+            return _refused(call, "no person answered in time; the tool was not called")
+        return request
+    if not answer.approved:
+        return _refused(call, _rejection(answer))
+    if tool.is_external:
+        return ToolResult(call_id=call.id, name=call.name, content=answer.result)
+    return None
+
+
+def _request(turn: Turn, call: ToolCall, tool: Tool, now: float, approval_s: float | None) -> PendingRequest:
+    name = request_id(turn.id, call, tool.version)
+    if known := (turn.asked or {}).get(name):
+        return known
+    question = call.arguments.get("question") if tool.is_external else f"call {call.name}"
+    return PendingRequest(
+        id=name,
+        kind=RequestKind.RESULT if tool.is_external else RequestKind.APPROVAL,
+        call=call,
+        question=question if isinstance(question, str) else tool.description,
+        raised_at=now,
+        expires_at=None if approval_s is None else now + approval_s,
+    )
+
+
+def _rejection(answer: Answer) -> str:
+    return f"a person rejected the call; the tool was not called{answer.reason and f': {answer.reason}'}"
+
+
+def _refused(call: ToolCall, message: str) -> ToolResult:
+    return ToolResult(call_id=call.id, name=call.name, content=message, is_error=True)
+
+
+def _last_reply(messages: Collection[ChatMessage]) -> tuple[int, ChatMessage | None]:
+    """Return the number of replies of the model, and the last of them."""
+    replies = [message for message in messages if message.role is ChatRole.ASSISTANT]
+    return len(replies), replies[-1] if replies else None
+
+
+def _open_calls(messages: tuple[ChatMessage, ...], reply: ChatMessage) -> list[ToolCall]:
+    position = max(index for index, message in enumerate(messages) if message is reply)
+    settled = {result.call_id for message in messages[position:] for result in message.tool_results}
+    return [call for call in reply.tool_calls if call.id not in settled]
+
+
+def _earlier_result(messages: Collection[ChatMessage], call: ToolCall) -> ToolResult | None:
+    twins = {
+        one.id
+        for message in messages
+        for one in message.tool_calls
+        if one.name == call.name and one.arguments == call.arguments and one.id != call.id
+    }
+    results = (result for message in messages for result in message.tool_results)
+    return next((one for one in results if one.call_id in twins and not one.is_error), None)

@@ -1,0 +1,401 @@
+"""Runs a turn: asks the model, calls tools, and adds each step to the thread as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from pydantic import BaseModel
+
+from agentic.core.agents.agent import AgentInput, Emit
+from agentic.core.agents.conversation import well_formed
+from agentic.core.agents.errors import (
+    AnswerMismatchError,
+    OutputNotMetError,
+    ThreadBusyError,
+    ThreadMisfitError,
+)
+from agentic.core.agents.journal import Journal, PartJournal, ThreadJournal
+from agentic.core.agents.limits import UsageLimits, limit_before_model, limit_before_tools
+from agentic.core.agents.memory.provider import MemoryContext, MemoryScope
+from agentic.core.agents.options import RunOptions
+from agentic.core.agents.requests import Answer
+from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
+from agentic.core.agents.setup import AgentSetup
+from agentic.core.agents.structured import OUTPUT_TOOL, OutputSpec, output_spec
+from agentic.core.agents.threads.entries import ThreadEntry, Turn
+from agentic.core.agents.threads.thread import AgentThread
+from agentic.core.agents.tools.calling import call_tool, failed
+from agentic.core.agents.tools.tool import Tool, ToolContext
+from agentic.core.agents.turns.deciding import (
+    AskFor,
+    CallModel,
+    CheckAnswer,
+    RunCalls,
+    SettleCalls,
+    next_step,
+)
+from agentic.core.ids import new_id
+from agentic.core.llm.adapter import StructuredMode
+from agentic.core.llm.errors import CutReplyError
+from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall, ToolResult
+from agentic.core.llm.requests import ModelReply, ModelRequest, StopReason
+from agentic.core.llm.usage import TokenUsage
+from agentic.core.types import JSONValue
+
+MAX_REPAIRS = 2
+"""How often a model may correct an answer that does not have the output type."""
+
+STOPPED = "stopped"
+COMPLETE = "complete"
+
+
+@dataclass(slots=True)
+class TurnRun:
+    """One turn of a chat agent.
+
+    Args:
+        agent: The parts of the agent.
+        thread: The conversation.
+        options: Of this run.
+        emit: Takes the pieces.
+    """
+
+    agent: AgentSetup
+    thread: AgentThread
+    options: RunOptions
+    emit: Emit
+    turn_id: str = ""
+    begun: float = 0.0
+    first_entry: int = 0
+    limits: UsageLimits = field(default_factory=UsageLimits)
+    journal: Journal = field(default_factory=ThreadJournal)
+    output: OutputSpec[Any] | None = None
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    memory: tuple[ChatMessage, ...] | None = None
+
+    async def run(self, given: AgentInput) -> AgentResponse[Any]:
+        """Take the turn to its end, or to where it waits for answers."""
+        self._prepare()
+        await self._take_in(given)
+        await self.emit(self._chunk(ChunkKind.STARTED))
+        while True:
+            turn = self._turn
+            if turn.ended:
+                return await self._response(turn)
+            step = next_step(turn, self.tools, time.time(), self.options.approval_s)
+            match step:
+                case CallModel():
+                    await self._call_model(turn, step.number)
+                case SettleCalls():
+                    await self._add(messages=(ChatMessage.tool(*step.results),))
+                case RunCalls():
+                    await self._run_calls(turn, step)
+                case AskFor():
+                    if not await self._ask(step):
+                        return await self._response(self._turn)
+                case CheckAnswer():
+                    await self._check_answer(turn, step.message)
+                case never:
+                    assert_never(never)
+
+    def _prepare(self) -> None:
+        self.begun = time.monotonic()
+        self.first_entry = len(self.thread.entries)
+        self.limits = self.options.limits or self.agent.limits
+        self.journal = self.options.journal or ThreadJournal()
+        kind = self.options.output_type or self.agent.output_type
+        self.output = None if kind in (None, str) else output_spec(kind)
+        self.tools = {tool.name: tool for tool in self.agent.tools}
+        if self.thread.metadata.agent != self.agent.name:
+            raise ThreadMisfitError(
+                self.thread.id, self.agent.name, f"it belongs to agent {self.thread.metadata.agent!r}"
+            )
+
+    @property
+    def _turn(self) -> Turn:
+        return self.thread.find_turn(self.turn_id) or Turn(self.turn_id)
+
+    async def _take_in(self, given: AgentInput) -> None:
+        """Begin a turn with the input, or continue the open one with answers."""
+        messages, answers = _parted(given)
+        key, last = self.options.idempotency_key, self.thread.turn
+        if key is not None and (known := self.thread.find_turn(key)):
+            last = known
+            messages = () if messages == known.messages[: len(messages)] else messages
+        is_open = last is not None and last.ended is None
+        self.turn_id = last.id if last and (is_open or last.id == key) else key or new_id()
+        pending = last.pending if last is not None and is_open else ()
+        open_ids = [request.id for request in pending]
+        for answer in answers:
+            if answer.request_id not in open_ids:
+                raise AnswerMismatchError(answer.request_id, open_ids)
+        if messages and len(answers) < len(pending):
+            raise ThreadBusyError(self.thread.id, open_ids)
+        if not messages and not answers and last is None:
+            raise ValueError(
+                f"agent {self.agent.name!r} was given nothing to answer: pass a text or messages"
+            )
+        if messages or answers:
+            await self._add(messages=messages, answers=answers)
+        if messages:
+            for guard in self.agent.guards:
+                if (reason := await guard.check_input(messages)) is not None:
+                    await self._add(ended=STOPPED, reason=reason)
+                    return
+
+    async def _call_model(self, turn: Turn, number: int) -> None:
+        reached = limit_before_model(self.limits, turn.usage, time.monotonic() - self.begun)
+        if reached is not None:
+            await self._add(ended=STOPPED, reason=reached)
+            return
+        request = await self._request(turn, number)
+
+        async def effect() -> JSONValue:
+            async for delta in self.agent.model.stream(request):
+                if delta.text:
+                    await self.emit(self._chunk(ChunkKind.TEXT, text=delta.text))
+                if delta.thinking:
+                    await self.emit(self._chunk(ChunkKind.THINKING, text=delta.thinking))
+                if delta.reply is not None:
+                    return delta.reply.to_json()
+            raise CutReplyError(self.agent.model.name, "its stream ended without a whole reply")
+
+        reply = ModelReply.from_json(await self.journal.once(f"model.{number}", effect))
+        message = _with_new_ids(reply.message, self.thread.messages)
+        named = message.model_copy(update={"author_name": self.agent.name})
+        await self._add(messages=(named,), usage=reply.usage)
+        if reply.stop_reason is StopReason.REFUSED:
+            await self._add(ended=STOPPED, reason=f"the model refused: {reply.text[:500]}")
+        elif reply.stop_reason is StopReason.LENGTH and not reply.tool_calls and self.output is None:
+            await self._add(ended=STOPPED, reason="the reply reached the longest length (max_tokens)")
+
+    async def _request(self, turn: Turn, number: int) -> ModelRequest:
+        memory = await self._remembered(turn)
+        said = self.thread.messages
+        before = len(said) - len(turn.messages)
+        messages: Sequence[ChatMessage] = well_formed((*said[:before], *memory, *said[before:]))
+        if (reducer := self.agent.reducer) and reducer.needs_reduction(messages):
+            messages = well_formed(
+                await reducer.reduce(
+                    messages, lambda key, effect: self.journal.once(f"reduce.{number}.{key}", effect)
+                )
+            )
+        request = ModelRequest(
+            instructions=self.agent.instructions,
+            tools=tuple(tool.definition for tool in self.tools.values()),
+            messages=tuple(messages),
+            settings=self.agent.settings.overlaid(self.options.settings),
+        )
+        return self.output.bind(request, self._structured) if self.output else request
+
+    @property
+    def _structured(self) -> StructuredMode:
+        return self.agent.structured or self.agent.model.capabilities.structured
+
+    async def _remembered(self, turn: Turn) -> tuple[ChatMessage, ...]:
+        if self.memory is None:
+            scope = self._scope
+            found: list[ChatMessage] = []
+            for provider in self.agent.memory:
+                added: MemoryContext = await provider.before_invoke(scope, turn.messages)
+                if added.extra_instructions:
+                    found.append(ChatMessage.system(added.extra_instructions))
+                found += added.messages
+            self.memory = tuple(found)
+        return self.memory
+
+    @property
+    def _scope(self) -> MemoryScope:
+        facts = self.thread.metadata
+        return MemoryScope(agent=self.agent.name, user_id=facts.user_id, thread_id=self.thread.id)
+
+    async def _run_calls(self, turn: Turn, step: RunCalls) -> None:
+        reached = limit_before_tools(self.limits, turn.usage, turn.messages, len(step.calls))
+        if reached is not None:
+            await self._add(ended=STOPPED, reason=reached)
+            return
+        if len(step.calls) == 1:
+            await self._run_call(*step.calls[0])
+            return
+        # Not a TaskGroup: it hides the cancellation by which a nested agent waits for answers. All calls end
+        # first, so that no result is lost.
+        ended = await asyncio.gather(
+            *(self._run_call(key, call) for key, call in step.calls), return_exceptions=True
+        )
+        for one in ended:
+            if isinstance(one, BaseException):
+                raise one
+
+    async def _run_call(self, key: str, call: ToolCall) -> None:
+        used: list[TokenUsage] = []
+
+        async def effect() -> JSONValue:
+            for guard in self.agent.guards:
+                if (reason := await guard.check_call(call)) is not None:
+                    return _stored(failed(call, reason), used)
+            return _stored(await call_tool(self.tools[call.name], call, self._context(key, call, used)), used)
+
+        await self.emit(self._chunk(ChunkKind.TOOL_STARTED, tool_call=call))
+        result, usage = _restored(await self.journal.once(key, effect))
+        await self._add(messages=(ChatMessage.tool(result),), usage=usage)
+        await self.emit(self._chunk(ChunkKind.TOOL_FINISHED, tool_result=result))
+
+    def _context(self, key: str, call: ToolCall, used: list[TokenUsage]) -> ToolContext:
+        return ToolContext(
+            agent=self.agent.name,
+            thread_id=self.thread.id,
+            user_id=self.thread.metadata.user_id,
+            call_id=call.id,
+            idempotency_key=f"{self.thread.id}:{self.turn_id}:{key}",
+            path=(*self.options.path, self.agent.name),
+            facts=self.options.facts or {},
+            report=self.emit,
+            add_usage=used.append,
+            journal=PartJournal(self.journal, f"{key}/"),
+        )
+
+    async def _ask(self, step: AskFor) -> bool:
+        """Ask, and return whether the turn can continue at once."""
+        if step.new:
+            await self._add(asked=step.new)
+            for request in step.new:
+                await self.emit(self._chunk(ChunkKind.REQUEST, request=request))
+        answers = await self.journal.ask(step.requests)
+        if answers is None:
+            return False
+        await self._add(answers=tuple(answers))
+        return True
+
+    async def _check_answer(self, turn: Turn, message: ChatMessage) -> None:
+        for guard in self.agent.guards:
+            if (reason := await guard.check_answer(message)) is not None:
+                await self._add(ended=STOPPED, reason=reason)
+                return
+        if self.output is not None:
+            try:
+                self.output.read(message)
+            except ValueError as exc:
+                await self._repair(turn, message, self.output.name, str(exc))
+                return
+        await self._add(messages=_accepted(message), ended=COMPLETE)
+        for provider in self.agent.memory:
+            await provider.after_invoke(self._scope, self._turn.messages)
+
+    async def _repair(self, turn: Turn, message: ChatMessage, wanted: str, faults: str) -> None:
+        """Tell the model its mistakes, a few times."""
+        told = sum(1 for one in turn.messages if one.meta.get("repair"))
+        if told >= MAX_REPAIRS:
+            reason = f"the reply is not a valid {wanted}: {faults}"
+            await self._add(ended=STOPPED, reason=reason)
+            raise OutputNotMetError(self.agent.name, wanted, message.text, faults)
+        words = f"Your answer does not fit the schema: {faults}. Give the whole answer again, corrected."
+        calls = [call for call in message.tool_calls if call.name == OUTPUT_TOOL]
+        reply = (
+            ChatMessage.tool(*(failed(call, words) for call in calls)) if calls else ChatMessage.user(words)
+        )
+        await self._add(messages=(reply.model_copy(update={"meta": {"repair": True}}),))
+
+    async def _add(
+        self,
+        *,
+        messages: Iterable[ChatMessage] = (),
+        usage: TokenUsage | None = None,
+        asked: Iterable[Any] = (),
+        answers: Iterable[Answer] = (),
+        ended: str | None = None,
+        reason: str = "",
+    ) -> None:
+        entry = ThreadEntry(
+            turn=self.turn_id,
+            messages=tuple(messages),
+            usage=usage,
+            asked=tuple(asked),
+            answers=tuple(answers),
+            ended=ended,
+            reason=reason,
+        )
+        await self.thread.append(entry)
+        for message in entry.messages:
+            if message.role is ChatRole.ASSISTANT:
+                await self.emit(self._chunk(ChunkKind.MESSAGE, message=message))
+
+    async def _response(self, turn: Turn) -> AgentResponse[Any]:
+        added = self.thread.entries[self.first_entry :]
+        status = ResponseStatus.NEEDS_INPUT if turn.ended is None else ResponseStatus(turn.ended)
+        said = [message for message in turn.messages if message.role is ChatRole.ASSISTANT]
+        response: AgentResponse[Any] = AgentResponse(
+            agent=self.agent.name,
+            thread_id=self.thread.id,
+            turn=turn.id,
+            status=status,
+            messages=tuple(one for entry in added for one in entry.messages if one.role is not ChatRole.USER),
+            text=said[-1].text if said else "",
+            usage=turn.usage,
+            pending=turn.pending if turn.ended is None else (),
+            reason=turn.reason,
+        )
+        if self.output is None or status is not ResponseStatus.COMPLETE:
+            return response
+        output, data = self.output.read(said[-1])
+        return response.model_copy(update={"data": data}).with_output(output)
+
+    def _chunk(self, kind: ChunkKind, **facts: Any) -> AgentChunk:  # noqa: ANN401  # fields of the chunk
+        return AgentChunk(kind=kind, author_name=self.agent.name, path=self.options.path, **facts)
+
+
+class _StoredCall(BaseModel):
+    """A call in a journal."""
+
+    result: ToolResult
+    usage: TokenUsage
+
+
+def _parted(given: AgentInput) -> tuple[tuple[ChatMessage, ...], tuple[Answer, ...]]:
+    if isinstance(given, str):
+        return (ChatMessage.user(given),), ()
+    parts: tuple[object, ...] = (given,) if isinstance(given, (ChatMessage, Answer)) else tuple(given)
+    messages = tuple(part for part in parts if isinstance(part, ChatMessage))
+    answers = tuple(part for part in parts if isinstance(part, Answer))
+    if len(messages) + len(answers) < len(parts):
+        odd = next(part for part in parts if not isinstance(part, (ChatMessage, Answer)))
+        raise TypeError(
+            f"an agent takes texts, ChatMessage and Answer, not {type(odd).__name__}: {odd!r:.100}"
+        )
+    return messages, answers
+
+
+def _with_new_ids(message: ChatMessage, said: Iterable[ChatMessage]) -> ChatMessage:
+    """Return a reply whose calls have ids of their own: some models use the same ids in each reply."""
+    known = {call.id for one in said for call in one.tool_calls}
+    parts: list[Any] = []
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            name, number = part.id, 1
+            while name in known:
+                number += 1
+                name = f"{part.id}_{number}"
+            known.add(name)
+            parts.append(part if name == part.id else part.model_copy(update={"id": name}))
+        else:
+            parts.append(part)
+    return message.model_copy(update={"parts": tuple(parts)})
+
+
+def _accepted(message: ChatMessage) -> tuple[ChatMessage, ...]:
+    calls = [call for call in message.tool_calls if call.name == OUTPUT_TOOL]
+    results = [ToolResult(call_id=call.id, name=call.name, content="accepted") for call in calls]
+    return (ChatMessage.tool(*results),) if results else ()
+
+
+def _stored(result: ToolResult, used: Iterable[TokenUsage]) -> JSONValue:
+    usage = sum(used, TokenUsage(tool_calls=1))
+    return _StoredCall(result=result, usage=usage).model_dump(mode="json", exclude_defaults=True)
+
+
+def _restored(stored: JSONValue) -> tuple[ToolResult, TokenUsage]:
+    kept = _StoredCall.model_validate(stored)
+    return kept.result, kept.usage
