@@ -37,7 +37,7 @@ nitpicky = True
 # Names that signatures and docstrings give without their module.
 nitpick_ignore = [
     ("py:class", "collections.abc.Callable[[]"),  # sphinx splits a function without arguments at its comma
-    ("py:class", "AgentExecutor"),
+    ("py:class", "PlatformExecutor"),
     ("py:class", "AgentMapper"),
     ("py:class", "AgentModel"),
     ("py:class", "BaseModel"),

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
         ToolDefinitionError,
         ToolError,
     )
+    from agentic.core.agents.executor import AgentExecutor, AgentExecutorResponse
     from agentic.core.agents.guards import Guard
     from agentic.core.agents.limits import UsageLimits
     from agentic.core.agents.memory.provider import MemoryContext, MemoryProvider, MemoryScope
     from agentic.core.agents.options import RunOptions
     from agentic.core.agents.reducers.reducer import ChatReducer
-    from agentic.core.agents.requests import Answer, PendingRequest, RequestKind
+    from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind
     from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
     from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata
     from agentic.core.agents.threads.store import MemoryThreadStore, StoredThread, ThreadStore
@@ -63,12 +64,13 @@ _HOMES = {
         ),
         "errors",
     ),
+    **dict.fromkeys(("AgentExecutor", "AgentExecutorResponse"), "executor"),
     "Guard": "guards",
     "UsageLimits": "limits",
     **dict.fromkeys(("MemoryContext", "MemoryProvider", "MemoryScope"), "memory.provider"),
     "RunOptions": "options",
     "ChatReducer": "reducers.reducer",
-    **dict.fromkeys(("Answer", "PendingRequest", "RequestKind"), "requests"),
+    **dict.fromkeys(("RequestAnswer", "PendingRequest", "RequestKind"), "requests"),
     **dict.fromkeys(("AgentChunk", "AgentResponse", "ChunkKind", "ResponseStatus"), "responses"),
     **dict.fromkeys(("ThreadEntry", "ThreadMetadata"), "threads.entries"),
     **dict.fromkeys(("MemoryThreadStore", "StoredThread", "ThreadStore"), "threads.store"),
@@ -82,12 +84,13 @@ __all__ = [
     "Agent",
     "AgentChunk",
     "AgentError",
+    "AgentExecutor",
+    "AgentExecutorResponse",
     "AgentInput",
     "AgentResponse",
     "AgentStoppedError",
     "AgentThread",
     "AgentTool",
-    "Answer",
     "AnswerMismatchError",
     "ChatAgent",
     "ChatAgentBuilder",
@@ -102,6 +105,7 @@ __all__ = [
     "MemoryThreadStore",
     "OutputNotMetError",
     "PendingRequest",
+    "RequestAnswer",
     "RequestKind",
     "ResponseStatus",
     "RunOptions",

@@ -7,11 +7,12 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
-from typing import Any, Generic
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic
 
 from agentic.core.agents.errors import AgentStoppedError
 from agentic.core.agents.options import DEFAULT_OPTIONS, RunOptions
-from agentic.core.agents.requests import Answer
+from agentic.core.agents.requests import RequestAnswer
 from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, OutputT, ResponseStatus
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
@@ -19,7 +20,10 @@ from agentic.core.agents.tools.agents import AgentTool
 from agentic.core.agents.tools.tool import Approval, Tool
 from agentic.core.llm.messages import ChatMessage
 
-AgentInput = str | ChatMessage | Answer | Iterable[ChatMessage | Answer]
+if TYPE_CHECKING:
+    from agentic.core.graph import Executor
+
+AgentInput = str | ChatMessage | RequestAnswer | Iterable[ChatMessage | RequestAnswer]
 """A text, messages, or answers to pending requests. Empty continues an interrupted turn."""
 
 Emit = Callable[[AgentChunk], Awaitable[None]]
@@ -32,7 +36,7 @@ class Agent(ABC, Generic[OutputT]):
 
     Attributes:
         name: 1 to 64 letters, digits, ``_`` or ``-``: models see it when the agent is a tool.
-        description: What it is good for; for models that choose among agents.
+        description: Its use; for models that choose among agents.
         store: Where new threads are kept; None for this process.
     """
 
@@ -69,7 +73,7 @@ class Agent(ABC, Generic[OutputT]):
     async def run(
         self, given: AgentInput = (), thread: AgentThread | None = None, *, options: RunOptions | None = None
     ) -> AgentResponse[OutputT]:
-        """Answer messages.
+        """RequestAnswer messages.
 
         Args:
             given: A text, messages, or answers to the thread's pending requests. Empty continues a turn that
@@ -94,7 +98,7 @@ class Agent(ABC, Generic[OutputT]):
     async def run_stream(
         self, given: AgentInput = (), thread: AgentThread | None = None, *, options: RunOptions | None = None
     ) -> AsyncIterator[AgentChunk]:
-        """Answer messages, and yield the answer in pieces as it is made; see :meth:`run`.
+        """RequestAnswer messages, and yield the answer in pieces as it is made; see :meth:`run`.
 
         The last piece has the whole answer in ``response``. A turn that stopped is such an answer, too.
         """
@@ -136,6 +140,12 @@ class Agent(ABC, Generic[OutputT]):
         """Do as :meth:`run`."""
         return await self.run(given, thread, options=options)
 
+    def as_executor(self) -> Executor:
+        """Return a node of a graph that is this agent; see :class:`AgentExecutor` for its options."""
+        # By name, because an agent executor is made of an agent.
+        made: Executor = import_module("agentic.core.agents.executor").AgentExecutor(self)
+        return made
+
     def as_tool(
         self, *, name: str | None = None, description: str | None = None, approval: Approval = "never"
     ) -> Tool:
@@ -176,4 +186,4 @@ async def last_response(pieces: AsyncIterator[AgentChunk]) -> AgentResponse[Any]
 
 
 async def _drop(_: AgentChunk) -> None:
-    """Take a piece that nobody reads."""
+    """Take a piece that no reader wants."""

@@ -43,14 +43,14 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         instructions: Its system prompt. A prompt without changing parts, such as the time, can be cached by
             the provider.
         name: 1 to 64 letters, digits, ``_`` or ``-``.
-        description: What it is good for; for models that choose among agents.
+        description: Its use; for models that choose among agents.
         tools: Tools, functions, and other agents.
         output_type: The type of the answer; text if omitted.
         structured: How the model is bound to that type; its best way if omitted.
         limits: Limits of a turn.
         settings: Settings of the model.
         reducer: Shortens conversations before each request.
-        memory: What it knows beyond the conversation.
+        memory: Its knowledge beyond the conversation.
         guards: Checks of input, calls and answer.
         store: Where its threads are kept.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentic.core.llm.messages import ChatMessage, ChatRole, ToolResult
 
-NOT_RUN = "not run: the work was stopped before this call"
+NO_RESULT = "no result: the work was interrupted"
 
 
 def well_formed(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
@@ -26,7 +26,7 @@ def well_formed(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
                 ChatMessage.tool(
                     *(
                         results.get(call.id)
-                        or ToolResult(call_id=call.id, name=call.name, content=NOT_RUN, is_error=True)
+                        or ToolResult(call_id=call.id, name=call.name, content=NO_RESULT, is_error=True)
                         for call in message.tool_calls
                     )
                 )

@@ -29,7 +29,7 @@ class AgentStoppedError(AgentError):
 
 
 class OutputNotMetError(AgentError, ValueError):
-    """The model did not reply in the agent's output type, also after it was told its mistakes.
+    """The model did not reply in the agent's output type, also after it has read its mistakes.
 
     Attributes:
         reply: Its last text.
@@ -115,7 +115,7 @@ class ThreadBusyError(ThreadError):
     def __init__(self, thread_id: str, open_ids: Sequence[str]) -> None:
         super().__init__(
             f"thread {thread_id!r} waits for answers to {', '.join(open_ids)}; answer them first: "
-            "agent.run(Answer(...), thread)"
+            "agent.run(RequestAnswer(...), thread)"
         )
         self.thread_id = thread_id
         self.open_ids = tuple(open_ids)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from agentic.core.agents.requests import Answer, PendingRequest
+from agentic.core.agents.requests import PendingRequest, RequestAnswer
 from agentic.core.types import JSONValue
 
 
-class Journal(Protocol):
+class EffectJournal(Protocol):
     """Keeps the results of effects, so that none is done twice.
 
     In a graph it is the run's ledger (``ctx.once``); outside, the thread itself is the journal.
@@ -19,7 +19,7 @@ class Journal(Protocol):
         """Return the result of the first time that ``effect`` ran to its end under this key."""
         ...
 
-    async def ask(self, requests: Sequence[PendingRequest]) -> Sequence[Answer] | None:
+    async def ask(self, requests: Sequence[PendingRequest]) -> Sequence[RequestAnswer] | None:
         """Return the answers to requests, or None if they come later, with another call of the agent."""
         ...
 
@@ -33,7 +33,7 @@ class ThreadJournal:
         return await effect()
 
     async def ask(self, requests: Sequence[PendingRequest]) -> None:
-        """Let the caller answer."""
+        """Return nothing: the caller answers."""
         del requests
 
 
@@ -45,14 +45,14 @@ class PartJournal:
         prefix: Of its keys.
     """
 
-    def __init__(self, whole: Journal, prefix: str) -> None:
+    def __init__(self, whole: EffectJournal, prefix: str) -> None:
         self._whole = whole
         self._prefix = prefix
 
     async def once(self, key: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
-        """Run an effect once; see :class:`Journal`."""
+        """Run an effect once; see :class:`EffectJournal`."""
         return await self._whole.once(f"{self._prefix}{key}", effect)
 
-    async def ask(self, requests: Sequence[PendingRequest]) -> Sequence[Answer] | None:
-        """Ask; see :class:`Journal`."""
+    async def ask(self, requests: Sequence[PendingRequest]) -> Sequence[RequestAnswer] | None:
+        """Ask; see :class:`EffectJournal`."""
         return await self._whole.ask(requests)

@@ -13,7 +13,7 @@ from agentic.core.llm.usage import TokenUsage
 
 
 class UsageLimits(BaseModel):
-    """Limits of one turn: one input, and all work for it. None is no limit."""
+    """Limits of one turn: one input, and all work for it. None turns a limit off."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentic.core.agents.journal import Journal
+from agentic.core.agents.journal import EffectJournal
 from agentic.core.agents.limits import UsageLimits
 from agentic.core.llm.requests import ModelSettings
 from agentic.core.records import record
@@ -33,7 +33,7 @@ class RunOptions:
     approval_s: float | None = None
     facts: Mapping[str, object] | None = None
     path: tuple[str, ...] = ()
-    journal: Journal | None = None
+    journal: EffectJournal | None = None
 
 
 DEFAULT_OPTIONS = RunOptions()

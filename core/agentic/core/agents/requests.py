@@ -25,7 +25,7 @@ class RequestKind(StrEnum):
 
 
 class PendingRequest(BaseModel):
-    """A request that an agent waits for. Answer it with an :class:`Answer`.
+    """A request that an agent waits for. RequestAnswer it with an :class:`RequestAnswer`.
 
     The id is a digest of the thread's turn, the call's id, the tool with its version, and the canonical
     arguments. An answer to a call that was changed later therefore has no effect.
@@ -43,14 +43,14 @@ class PendingRequest(BaseModel):
     expires_at: float | None = Field(default=None, description="Seconds since the epoch; None for never.")
 
 
-class Answer(BaseModel):
+class RequestAnswer(BaseModel):
     """An answer to a :class:`PendingRequest`.
 
     For an approval, ``approved`` decides; for a result, ``result`` is the result of the call, unless
     ``approved`` is false.
     """
 
-    __wire_name__ = "agentic.agents.Answer"
+    __wire_name__ = "agentic.agents.RequestAnswer"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

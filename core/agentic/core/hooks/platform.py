@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-class AgentExecutor(Protocol):
+class PlatformExecutor(Protocol):
     """Runs an agent; subclass :class:`agentic.executors.BaseAgentExecutor`."""
 
     # Agent and session are types of SQLAlchemy, which the core does not know.
@@ -64,7 +64,7 @@ class Platform:
     """
 
     name: str
-    executor: type[AgentExecutor]
+    executor: type[PlatformExecutor]
     mapper: type[AgentMapper]
     settings: type[BaseModel] | None = None
     migrations: str | None = None

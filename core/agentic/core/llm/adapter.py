@@ -5,15 +5,12 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import AsyncIterator, Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, as_messages
 from agentic.core.llm.requests import ModelDelta, ModelReply, ModelRequest, ToolCallChunk, ToolDefinition
 from agentic.core.records import record
-
-if TYPE_CHECKING:
-    from agentic.core.agents import ChatAgent
 
 StructuredMode = Literal["native", "tool", "prompt"]
 """How a model is bound to a schema: by its API, by a tool that it must call, or by words in its prompt."""
@@ -95,19 +92,16 @@ class LLMAdapter(ABC):
         """Return the text of the reply to one prompt; see :meth:`complete`."""
         return (await self.chat(system, prompt)).text
 
-    def as_agent(self, instructions: str = "", name: str = "agent", **options: Any) -> ChatAgent[Any]:  # noqa: ANN401  # the agent's
-        """Return an agent that speaks through this model.
+    def as_agent(self, instructions: str = "", name: str = "agent", **options: Any) -> Any:  # noqa: ANN401
+        """Return a :class:`~agentic.core.agents.ChatAgent` that speaks through this model.
 
         Args:
             instructions: Its system prompt.
             name: Its name.
             options: Further arguments of :class:`~agentic.core.agents.ChatAgent`.
         """
-        # By name, because agents are a room above this one.
-        made: ChatAgent[Any] = import_module("agentic.core.agents").ChatAgent(
-            self, instructions, name=name, **options
-        )
-        return made
+        # By name, also for type checkers, because agents are a room above this one.
+        return import_module("agentic.core.agents").ChatAgent(self, instructions, name=name, **options)
 
     async def aclose(self) -> None:  # noqa: B027  # most have nothing to close
         """Close connections; the adapter can be used again afterwards."""

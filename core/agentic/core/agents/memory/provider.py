@@ -1,4 +1,4 @@
-"""The port to memories: asked before an agent's turn, and told its result."""
+"""The port to memories: asked before an agent's turn, and given its result."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentic.core.agents.requests import Answer, PendingRequest
-from agentic.core.llm.messages import ChatMessage
+from agentic.core.agents.requests import PendingRequest, RequestAnswer
+from agentic.core.llm.messages import ChatMessage, ChatRole
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.records import record
 
@@ -37,20 +37,23 @@ class ThreadEntry(BaseModel):
 
     turn: str = Field(description="Id of the turn: one input, and all work for it.")
     messages: tuple[ChatMessage, ...] = ()
+    is_input: bool = Field(default=False, description="Whether the messages were given to the agent.")
     usage: TokenUsage | None = Field(default=None, description="Added by this step.")
     asked: tuple[PendingRequest, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[RequestAnswer, ...] = ()
     ended: str | None = Field(default=None, description="``complete`` or ``stopped``: the turn's end.")
     reason: str = ""
 
 
 @record
-class Turn:
+class ThreadTurn:
     """A turn as far as the log goes.
 
     Attributes:
         id: Its id.
         messages: Its messages: the input first.
+        reply: The model's last reply to the last input.
+        reply_count: Replies of the model in the turn.
         usage: Of the turn.
         asked: Its requests, by id.
         answers: Answers, by the request's id.
@@ -60,9 +63,11 @@ class Turn:
 
     id: str
     messages: tuple[ChatMessage, ...] = ()
+    reply: ChatMessage | None = None
+    reply_count: int = 0
     usage: TokenUsage = TokenUsage()
     asked: dict[str, PendingRequest] | None = None
-    answers: dict[str, Answer] | None = None
+    answers: dict[str, RequestAnswer] | None = None
     ended: str | None = None
     reason: str = ""
 
@@ -72,11 +77,15 @@ class Turn:
         answered = self.answers or {}
         return tuple(one for key, one in (self.asked or {}).items() if key not in answered)
 
-    def with_entry(self, entry: ThreadEntry) -> Turn:
+    def with_entry(self, entry: ThreadEntry) -> ThreadTurn:
         """Return the turn after one more of its entries."""
-        return Turn(
+        replies = [one for one in entry.messages if one.role is ChatRole.ASSISTANT and not entry.is_input]
+        last = None if entry.is_input and entry.messages else self.reply
+        return ThreadTurn(
             self.id,
             (*self.messages, *entry.messages),
+            replies[-1] if replies else last,
+            self.reply_count + len(replies),
             self.usage if entry.usage is None else self.usage + entry.usage,
             {**(self.asked or {}), **{one.id: one for one in entry.asked}},
             {**(self.answers or {}), **{one.request_id: one for one in entry.answers}},
@@ -85,9 +94,9 @@ class Turn:
         )
 
 
-def turns_of(entries: Iterable[ThreadEntry]) -> dict[str, Turn]:
+def turns_of(entries: Iterable[ThreadEntry]) -> dict[str, ThreadTurn]:
     """Return the turns of a log, by id, in order."""
-    found: dict[str, Turn] = {}
+    found: dict[str, ThreadTurn] = {}
     for entry in entries:
-        found[entry.turn] = found.get(entry.turn, Turn(entry.turn)).with_entry(entry)
+        found[entry.turn] = found.get(entry.turn, ThreadTurn(entry.turn)).with_entry(entry)
     return found

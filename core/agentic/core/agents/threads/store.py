@@ -46,7 +46,7 @@ class ThreadStore(Protocol):
 
         Raises:
             ThreadConflictError: The thread has another entry of that number, or lacks the one before it.
-            ThreadNotFoundError: There is no such thread.
+            ThreadNotFoundError: It does not exist.
         """
         ...
 
@@ -54,7 +54,7 @@ class ThreadStore(Protocol):
         """Return a thread.
 
         Raises:
-            ThreadNotFoundError: There is no such thread.
+            ThreadNotFoundError: It does not exist.
             ThreadFormatError: It cannot be read.
         """
         ...

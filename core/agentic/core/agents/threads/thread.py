@@ -10,7 +10,13 @@ from pydantic import ValidationError
 
 from agentic.core.agents.errors import ThreadFormatError
 from agentic.core.agents.requests import PendingRequest
-from agentic.core.agents.threads.entries import THREAD_FORMAT, ThreadEntry, ThreadMetadata, Turn, turns_of
+from agentic.core.agents.threads.entries import (
+    THREAD_FORMAT,
+    ThreadEntry,
+    ThreadMetadata,
+    ThreadTurn,
+    turns_of,
+)
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.ids import new_id
 from agentic.core.llm.messages import ChatMessage
@@ -90,7 +96,7 @@ class AgentThread:
         return tuple(message for entry in self.entries for message in entry.messages)
 
     @property
-    def turn(self) -> Turn | None:
+    def turn(self) -> ThreadTurn | None:
         """The last turn."""
         return next(reversed(self._turns.values()), None)
 
@@ -105,7 +111,7 @@ class AgentThread:
         """The use of models in all turns."""
         return sum((turn.usage for turn in self._turns.values()), TokenUsage())
 
-    def find_turn(self, turn_id: str) -> Turn | None:
+    def find_turn(self, turn_id: str) -> ThreadTurn | None:
         """Return a turn by its id."""
         return self._turns.get(turn_id)
 
@@ -121,7 +127,7 @@ class AgentThread:
                 self._is_kept = True
             await self.store.append(self.id, len(self.entries) + 1, entry)
         self.entries.append(entry)
-        self._turns[entry.turn] = self._turns.get(entry.turn, Turn(entry.turn)).with_entry(entry)
+        self._turns[entry.turn] = self._turns.get(entry.turn, ThreadTurn(entry.turn)).with_entry(entry)
 
     def serialize(self) -> bytes:
         """Return the whole thread as JSON."""

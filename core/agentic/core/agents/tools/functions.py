@@ -76,8 +76,8 @@ class FunctionTool(Tool):
             checked = self._model.model_validate(dict(arguments))
         except ValidationError as exc:
             faults = exc.errors(include_url=False, include_context=False, include_input=False)
-            told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in faults[:10])
-            raise ToolArgumentsError(f"the arguments do not fit: {told}") from None
+            shown = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in faults[:10])
+            raise ToolArgumentsError(f"the arguments do not fit: {shown}") from None
         given = {name: getattr(checked, name) for name in self._model.model_fields}
         if self._context_name is not None:
             given[self._context_name] = context

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from agentic.core.agents.errors import ToolDefinitionError
-from agentic.core.agents.journal import Journal
+from agentic.core.agents.journal import EffectJournal
 from agentic.core.agents.responses import AgentChunk
 from agentic.core.graph.model.policies import ONCE, RetryPolicy
 from agentic.core.linear import LinearPattern
@@ -36,7 +36,7 @@ class ToolContext:
         call_id: The call.
         idempotency_key: The same for every try of the call, also in another process: for calls of services.
         path: The agents and tools around it, outermost first.
-        facts: What the caller of the agent gave in ``RunOptions.facts``: clients, settings.
+        facts: ``RunOptions.facts`` of the caller of the agent: clients, settings.
         report: Takes the pieces of a nested agent's answer.
         add_usage: Takes the use of models by the tool.
         journal: Keeps the effects of the call, each once.
@@ -51,7 +51,7 @@ class ToolContext:
     facts: Mapping[str, object]
     report: Callable[[AgentChunk], Awaitable[None]]
     add_usage: Callable[[TokenUsage], None]
-    journal: Journal
+    journal: EffectJournal
 
 
 class Tool(ABC):
@@ -59,7 +59,7 @@ class Tool(ABC):
 
     Attributes:
         name: 1 to 64 letters, digits, ``_`` or ``-``.
-        description: For the model: what it does, and when to call it.
+        description: For the model: the effect of a call, and its occasion.
         parameters: JSON Schema of the arguments, an object.
         approval: Whether a person must approve a call.
         timeout_s: Seconds that one try may take; None for no limit of its own.
@@ -120,9 +120,9 @@ class Tool(ABC):
         """Return the result of a call.
 
         Raises:
-            ToolArgumentsError: The arguments do not fit; the model is told, and can correct them.
-            ToolError: The model is told the message, and can go on.
-            Exception: The model is told its class only, and can go on.
+            ToolArgumentsError: The arguments do not fit; the model reads why, and can correct them.
+            ToolError: The model reads the message, and continues.
+            Exception: The model reads its class only, and continues.
         """
 
     def __repr__(self) -> str:
@@ -150,7 +150,7 @@ class ExternalTool(Tool):
 def ask_person(
     name: str = "ask_person", description: str = "Ask a person, and wait for the answer."
 ) -> ExternalTool:
-    """Return a tool with which the model asks a person."""
+    """Return a tool for questions to a person."""
     question: dict[str, JSONValue] = {"type": "string", "description": "The question, complete in itself."}
     return ExternalTool(
         name,

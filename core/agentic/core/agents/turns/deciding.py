@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Literal, assert_never
 
-from agentic.core.agents.requests import Answer, PendingRequest, RequestKind, request_id
+from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind, request_id
 from agentic.core.agents.structured import is_output_call
-from agentic.core.agents.threads.entries import Turn
+from agentic.core.agents.threads.entries import ThreadTurn
 from agentic.core.agents.tools.tool import Tool
-from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall, ToolResult
+from agentic.core.llm.messages import ChatMessage, ToolCall, ToolResult
 from agentic.core.records import record
 
 
@@ -65,7 +65,9 @@ class CheckAnswer:
 Step = CallModel | SettleCalls | RunCalls | AskFor | CheckAnswer
 
 
-def next_step(turn: Turn, tools: Mapping[str, Tool], now: float, approval_s: float | None = None) -> Step:
+def next_step(
+    turn: ThreadTurn, tools: Mapping[str, Tool], now: float, approval_s: float | None = None
+) -> Step:
     """Return the next step of a turn that has not ended.
 
     Args:
@@ -74,7 +76,7 @@ def next_step(turn: Turn, tools: Mapping[str, Tool], now: float, approval_s: flo
         now: Seconds since the epoch.
         approval_s: Seconds after which a new request expires.
     """
-    number, reply = _last_reply(turn.messages)
+    number, reply = turn.reply_count, turn.reply
     if reply is None:
         return CallModel(number + 1)
     if not reply.tool_calls or is_output_call(reply):
@@ -86,7 +88,7 @@ def next_step(turn: Turn, tools: Mapping[str, Tool], now: float, approval_s: flo
 
 
 def _for_calls(  # noqa: PLR0913, PLR0917  # the facts of one decision
-    turn: Turn,
+    turn: ThreadTurn,
     reply: ChatMessage,
     calls: Collection[ToolCall],
     number: int,
@@ -121,7 +123,7 @@ def _for_calls(  # noqa: PLR0913, PLR0917  # the facts of one decision
 
 
 def _fate(  # noqa: PLR0911  # one return for each reason
-    turn: Turn,
+    turn: ThreadTurn,
     call: ToolCall,
     tools: Mapping[str, Tool],
     now: float,
@@ -156,7 +158,9 @@ def _fate(  # noqa: PLR0911  # one return for each reason
     return None
 
 
-def _request(turn: Turn, call: ToolCall, tool: Tool, now: float, approval_s: float | None) -> PendingRequest:
+def _request(
+    turn: ThreadTurn, call: ToolCall, tool: Tool, now: float, approval_s: float | None
+) -> PendingRequest:
     name = request_id(turn.id, call, tool.version)
     if known := (turn.asked or {}).get(name):
         return known
@@ -171,18 +175,12 @@ def _request(turn: Turn, call: ToolCall, tool: Tool, now: float, approval_s: flo
     )
 
 
-def _rejection(answer: Answer) -> str:
+def _rejection(answer: RequestAnswer) -> str:
     return f"a person rejected the call; the tool was not called{answer.reason and f': {answer.reason}'}"
 
 
 def _refused(call: ToolCall, message: str) -> ToolResult:
     return ToolResult(call_id=call.id, name=call.name, content=message, is_error=True)
-
-
-def _last_reply(messages: Collection[ChatMessage]) -> tuple[int, ChatMessage | None]:
-    """Return the number of replies of the model, and the last of them."""
-    replies = [message for message in messages if message.role is ChatRole.ASSISTANT]
-    return len(replies), replies[-1] if replies else None
 
 
 def _open_calls(messages: tuple[ChatMessage, ...], reply: ChatMessage) -> list[ToolCall]:

@@ -18,15 +18,15 @@ from agentic.core.agents.errors import (
     ThreadBusyError,
     ThreadMisfitError,
 )
-from agentic.core.agents.journal import Journal, PartJournal, ThreadJournal
+from agentic.core.agents.journal import EffectJournal, PartJournal, ThreadJournal
 from agentic.core.agents.limits import UsageLimits, limit_before_model, limit_before_tools
 from agentic.core.agents.memory.provider import MemoryContext, MemoryScope
 from agentic.core.agents.options import RunOptions
-from agentic.core.agents.requests import Answer
+from agentic.core.agents.requests import RequestAnswer
 from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
 from agentic.core.agents.setup import AgentSetup
 from agentic.core.agents.structured import OUTPUT_TOOL, OutputSpec, output_spec
-from agentic.core.agents.threads.entries import ThreadEntry, Turn
+from agentic.core.agents.threads.entries import ThreadEntry, ThreadTurn
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.calling import call_tool, failed
 from agentic.core.agents.tools.tool import Tool, ToolContext
@@ -41,7 +41,7 @@ from agentic.core.agents.turns.deciding import (
 from agentic.core.ids import new_id
 from agentic.core.llm.adapter import StructuredMode
 from agentic.core.llm.errors import CutReplyError
-from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall, ToolResult
+from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, TextPart, ToolCall, ToolResult
 from agentic.core.llm.requests import ModelReply, ModelRequest, StopReason
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.types import JSONValue
@@ -72,7 +72,7 @@ class TurnRun:
     begun: float = 0.0
     first_entry: int = 0
     limits: UsageLimits = field(default_factory=UsageLimits)
-    journal: Journal = field(default_factory=ThreadJournal)
+    journal: EffectJournal = field(default_factory=ThreadJournal)
     output: OutputSpec[Any] | None = None
     tools: Mapping[str, Tool] = field(default_factory=dict)
     memory: tuple[ChatMessage, ...] | None = None
@@ -116,8 +116,8 @@ class TurnRun:
             )
 
     @property
-    def _turn(self) -> Turn:
-        return self.thread.find_turn(self.turn_id) or Turn(self.turn_id)
+    def _turn(self) -> ThreadTurn:
+        return self.thread.find_turn(self.turn_id) or ThreadTurn(self.turn_id)
 
     async def _take_in(self, given: AgentInput) -> None:
         """Begin a turn with the input, or continue the open one with answers."""
@@ -125,7 +125,7 @@ class TurnRun:
         key, last = self.options.idempotency_key, self.thread.turn
         if key is not None and (known := self.thread.find_turn(key)):
             last = known
-            messages = () if messages == known.messages[: len(messages)] else messages
+            messages = ()  # it has them
         is_open = last is not None and last.ended is None
         self.turn_id = last.id if last and (is_open or last.id == key) else key or new_id()
         pending = last.pending if last is not None and is_open else ()
@@ -140,14 +140,15 @@ class TurnRun:
                 f"agent {self.agent.name!r} was given nothing to answer: pass a text or messages"
             )
         if messages or answers:
-            await self._add(messages=messages, answers=answers)
+            heard = tuple(_as_heard(message, self.agent.name) for message in messages)
+            await self._add(messages=heard, answers=answers, is_input=True)
         if messages:
             for guard in self.agent.guards:
                 if (reason := await guard.check_input(messages)) is not None:
                     await self._add(ended=STOPPED, reason=reason)
                     return
 
-    async def _call_model(self, turn: Turn, number: int) -> None:
+    async def _call_model(self, turn: ThreadTurn, number: int) -> None:
         reached = limit_before_model(self.limits, turn.usage, time.monotonic() - self.begun)
         if reached is not None:
             await self._add(ended=STOPPED, reason=reached)
@@ -173,7 +174,7 @@ class TurnRun:
         elif reply.stop_reason is StopReason.LENGTH and not reply.tool_calls and self.output is None:
             await self._add(ended=STOPPED, reason="the reply reached the longest length (max_tokens)")
 
-    async def _request(self, turn: Turn, number: int) -> ModelRequest:
+    async def _request(self, turn: ThreadTurn, number: int) -> ModelRequest:
         memory = await self._remembered(turn)
         said = self.thread.messages
         before = len(said) - len(turn.messages)
@@ -196,7 +197,7 @@ class TurnRun:
     def _structured(self) -> StructuredMode:
         return self.agent.structured or self.agent.model.capabilities.structured
 
-    async def _remembered(self, turn: Turn) -> tuple[ChatMessage, ...]:
+    async def _remembered(self, turn: ThreadTurn) -> tuple[ChatMessage, ...]:
         if self.memory is None:
             scope = self._scope
             found: list[ChatMessage] = []
@@ -213,7 +214,7 @@ class TurnRun:
         facts = self.thread.metadata
         return MemoryScope(agent=self.agent.name, user_id=facts.user_id, thread_id=self.thread.id)
 
-    async def _run_calls(self, turn: Turn, step: RunCalls) -> None:
+    async def _run_calls(self, turn: ThreadTurn, step: RunCalls) -> None:
         reached = limit_before_tools(self.limits, turn.usage, turn.messages, len(step.calls))
         if reached is not None:
             await self._add(ended=STOPPED, reason=reached)
@@ -270,7 +271,7 @@ class TurnRun:
         await self._add(answers=tuple(answers))
         return True
 
-    async def _check_answer(self, turn: Turn, message: ChatMessage) -> None:
+    async def _check_answer(self, turn: ThreadTurn, message: ChatMessage) -> None:
         for guard in self.agent.guards:
             if (reason := await guard.check_answer(message)) is not None:
                 await self._add(ended=STOPPED, reason=reason)
@@ -285,7 +286,7 @@ class TurnRun:
         for provider in self.agent.memory:
             await provider.after_invoke(self._scope, self._turn.messages)
 
-    async def _repair(self, turn: Turn, message: ChatMessage, wanted: str, faults: str) -> None:
+    async def _repair(self, turn: ThreadTurn, message: ChatMessage, wanted: str, faults: str) -> None:
         """Tell the model its mistakes, a few times."""
         told = sum(1 for one in turn.messages if one.meta.get("repair"))
         if told >= MAX_REPAIRS:
@@ -299,19 +300,21 @@ class TurnRun:
         )
         await self._add(messages=(reply.model_copy(update={"meta": {"repair": True}}),))
 
-    async def _add(
+    async def _add(  # noqa: PLR0913  # the fields of an entry
         self,
         *,
         messages: Iterable[ChatMessage] = (),
         usage: TokenUsage | None = None,
         asked: Iterable[Any] = (),
-        answers: Iterable[Answer] = (),
+        answers: Iterable[RequestAnswer] = (),
         ended: str | None = None,
         reason: str = "",
+        is_input: bool = False,
     ) -> None:
         entry = ThreadEntry(
             turn=self.turn_id,
             messages=tuple(messages),
+            is_input=is_input,
             usage=usage,
             asked=tuple(asked),
             answers=tuple(answers),
@@ -320,27 +323,26 @@ class TurnRun:
         )
         await self.thread.append(entry)
         for message in entry.messages:
-            if message.role is ChatRole.ASSISTANT:
+            if message.role is ChatRole.ASSISTANT and not is_input:
                 await self.emit(self._chunk(ChunkKind.MESSAGE, message=message))
 
-    async def _response(self, turn: Turn) -> AgentResponse[Any]:
+    async def _response(self, turn: ThreadTurn) -> AgentResponse[Any]:
         added = self.thread.entries[self.first_entry :]
         status = ResponseStatus.NEEDS_INPUT if turn.ended is None else ResponseStatus(turn.ended)
-        said = [message for message in turn.messages if message.role is ChatRole.ASSISTANT]
         response: AgentResponse[Any] = AgentResponse(
             agent=self.agent.name,
             thread_id=self.thread.id,
             turn=turn.id,
             status=status,
             messages=tuple(one for entry in added for one in entry.messages if one.role is not ChatRole.USER),
-            text=said[-1].text if said else "",
+            text=turn.reply.text if turn.reply else "",
             usage=turn.usage,
             pending=turn.pending if turn.ended is None else (),
             reason=turn.reason,
         )
-        if self.output is None or status is not ResponseStatus.COMPLETE:
+        if self.output is None or status is not ResponseStatus.COMPLETE or turn.reply is None:
             return response
-        output, data = self.output.read(said[-1])
+        output, data = self.output.read(turn.reply)
         return response.model_copy(update={"data": data}).with_output(output)
 
     def _chunk(self, kind: ChunkKind, **facts: Any) -> AgentChunk:  # noqa: ANN401  # fields of the chunk
@@ -354,18 +356,26 @@ class _StoredCall(BaseModel):
     usage: TokenUsage
 
 
-def _parted(given: AgentInput) -> tuple[tuple[ChatMessage, ...], tuple[Answer, ...]]:
+def _parted(given: AgentInput) -> tuple[tuple[ChatMessage, ...], tuple[RequestAnswer, ...]]:
     if isinstance(given, str):
         return (ChatMessage.user(given),), ()
-    parts: tuple[object, ...] = (given,) if isinstance(given, (ChatMessage, Answer)) else tuple(given)
+    parts: tuple[object, ...] = (given,) if isinstance(given, (ChatMessage, RequestAnswer)) else tuple(given)
     messages = tuple(part for part in parts if isinstance(part, ChatMessage))
-    answers = tuple(part for part in parts if isinstance(part, Answer))
+    answers = tuple(part for part in parts if isinstance(part, RequestAnswer))
     if len(messages) + len(answers) < len(parts):
-        odd = next(part for part in parts if not isinstance(part, (ChatMessage, Answer)))
+        odd = next(part for part in parts if not isinstance(part, (ChatMessage, RequestAnswer)))
         raise TypeError(
-            f"an agent takes texts, ChatMessage and Answer, not {type(odd).__name__}: {odd!r:.100}"
+            f"an agent takes texts, ChatMessage and RequestAnswer, not {type(odd).__name__}: {odd!r:.100}"
         )
     return messages, answers
+
+
+def _as_heard(message: ChatMessage, agent: str) -> ChatMessage:
+    """Return a given message as the agent hears it: replies of other agents are messages to this one."""
+    if message.role is not ChatRole.ASSISTANT or message.author_name == agent:
+        return message
+    parts = tuple(part for part in message.parts if isinstance(part, (TextPart, DataPart)))
+    return message.model_copy(update={"role": ChatRole.USER, "parts": parts})
 
 
 def _with_new_ids(message: ChatMessage, said: Iterable[ChatMessage]) -> ChatMessage:

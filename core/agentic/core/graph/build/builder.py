@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from agentic.core.graph.build.validation import find_faults, find_warnings
 from agentic.core.graph.build.workflow import Workflow
@@ -40,8 +40,17 @@ from agentic.core.types import ExecutorId
 Function = Callable[[Any], object] | Callable[[Any, WorkflowContext[Any, Any]], Awaitable[object]]
 """A function ``(message)`` or, if async, ``(message, ctx)``; as a node it has its own name as id."""
 
-Node = Executor | Workflow | Function | str
-"""An executor, a workflow, a function to run as one, or the id of a node that is added elsewhere."""
+
+class ExecutorSource(Protocol):
+    """Something that makes an executor of itself, such as an agent."""
+
+    def as_executor(self) -> Executor:
+        """Return a new executor."""
+        ...
+
+
+Node = Executor | Workflow | ExecutorSource | Function | str
+"""An executor, a workflow, an agent, a function, or the id of a node that is added elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,7 @@ class WorkflowBuilder:
         self._config = config or WorkflowConfig()
         self._executors: dict[ExecutorId, Executor] = {}
         self._functions: dict[Function, FunctionExecutor] = {}
+        self._sources: dict[ExecutorSource, Executor] = {}
         self._edges: list[Edge] = []
         self._starts: list[ExecutorId] = []
         self._state_keys: dict[str, StateKey] = {}
@@ -88,7 +98,7 @@ class WorkflowBuilder:
         self._starts = [self._add(node) for node in nodes]
         return self
 
-    def add_executor(self, *nodes: Executor | Workflow | Function) -> Self:
+    def add_executor(self, *nodes: Executor | Workflow | ExecutorSource | Function) -> Self:
         """Add executors; a function becomes one with its name as id."""
         for node in nodes:
             self._add(node)
@@ -303,6 +313,13 @@ class WorkflowBuilder:
         self._edges.append(edge)
         return self
 
+    def _made(self, node: ExecutorSource | Function) -> Executor:
+        if not hasattr(node, "as_executor"):
+            return self._function(node)
+        if node not in self._sources:  # named twice, it is one node
+            self._sources[node] = node.as_executor()
+        return self._sources[node]
+
     def _function(self, function: Function) -> FunctionExecutor:
         """Return the executor of a function: always the same one."""
         name = name_of(function)
@@ -315,7 +332,7 @@ class WorkflowBuilder:
         if isinstance(node, str):
             return ExecutorId(node)
         if not isinstance(node, (Executor, Workflow)):
-            node = self._function(node)
+            node = self._made(node)
         known = self._executors.get(ExecutorId(node.id))
         if isinstance(node, Workflow):
             # One workflow named twice is one node, like one executor.

@@ -1,0 +1,222 @@
+"""Agents as executors of a graph: their replies and results are effects of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from agentic.core.agents.agent import Agent
+from agentic.core.agents.errors import AgentStoppedError
+from agentic.core.agents.options import RunOptions
+from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind
+from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
+from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata
+from agentic.core.agents.threads.thread import AgentThread
+from agentic.core.graph import (
+    ApprovalRequest,
+    ApprovalResponse,
+    CustomEvent,
+    Executor,
+    RequestExpiredError,
+    WorkflowContext,
+    handler,
+)
+from agentic.core.graph.definition.context import ParkedSignal
+from agentic.core.graph.model.policies import ONCE, RetryPolicy
+from agentic.core.llm.messages import ChatMessage
+from agentic.core.types import JSONValue
+
+UPDATE = "agent.response_update"
+"""Type of the live event with a piece of an answer: ``{"agent", "path", "kind", "text"}``."""
+
+COMPLETED = "agent.run_completed"
+"""Type of the live event with a whole answer: ``{"agent", "path", "text", "usage"}``."""
+
+_ENTRIES = "entries"
+
+
+class AgentExecutorResponse(BaseModel):
+    """The message that an agent sends on in a graph."""
+
+    __wire_name__ = "agentic.agents.AgentExecutorResponse"
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    executor_id: str
+    agent_response: AgentResponse[Any]
+    full_conversation: tuple[ChatMessage, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text of the answer."""
+        return self.agent_response.text
+
+
+class AgentExecutor(Executor):
+    """An agent as a node of a graph. ``WorkflowBuilder`` makes one of each agent that it is given.
+
+    Each reply of the model, and each result of a tool, is stored as it comes (``ctx.once``). With a ledger, a
+    worker that dies loses none of them: the next one asks the model, and calls tools, only for the rest.
+    Approvals and questions are requests of the run, as by ``ctx.request_info``.
+
+    Args:
+        agent: The agent.
+        id: Of the node; the agent's name if omitted.
+        context: The messages that the agent gets from the agent before it: ``full`` for the whole
+            conversation, ``last`` for the last message.
+        remembers: Keep one thread for all messages of a run, instead of one for each.
+        approval_s: Seconds after which an unanswered request counts as rejected.
+        retry: How often a failing activation is tried; the effects of earlier tries are kept.
+        timeout_s: Seconds one try may take.
+    """
+
+    def __init__(  # noqa: PLR0913  # options of a node, all optional
+        self,
+        agent: Agent[Any],
+        *,
+        id: str | None = None,  # noqa: A002  # as of every executor
+        context: Literal["full", "last"] = "full",
+        remembers: bool = False,
+        approval_s: float | None = None,
+        retry: RetryPolicy | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        super().__init__(id or agent.name, retry=retry or ONCE, timeout_s=timeout_s)
+        self.agent = agent
+        self.context = context
+        self.remembers = remembers
+        self.approval_s = approval_s
+
+    @handler
+    async def on_text(self, text: str, ctx: WorkflowContext[Any, Any]) -> AgentExecutorResponse:
+        """Answer a text."""
+        return await self._answer((ChatMessage.user(text),), ctx)
+
+    @handler
+    async def on_message(self, message: ChatMessage, ctx: WorkflowContext[Any, Any]) -> AgentExecutorResponse:
+        """Answer a message."""
+        return await self._answer((message,), ctx)
+
+    @handler
+    async def on_messages(
+        self, messages: list[ChatMessage], ctx: WorkflowContext[Any, Any]
+    ) -> AgentExecutorResponse:
+        """Answer a conversation."""
+        return await self._answer(tuple(messages), ctx)
+
+    @handler
+    async def on_response(
+        self, response: AgentExecutorResponse, ctx: WorkflowContext[Any, Any]
+    ) -> AgentExecutorResponse:
+        """Continue the conversation of another agent."""
+        said = response.full_conversation
+        return await self._answer(said if self.context == "full" else said[-1:], ctx)
+
+    async def _answer(
+        self, messages: tuple[ChatMessage, ...], ctx: WorkflowContext[Any, Any]
+    ) -> AgentExecutorResponse:
+        thread = self._thread(ctx)
+        journal = ContextJournal(ctx)
+        options = RunOptions(idempotency_key=ctx.idempotency_key, approval_s=self.approval_s, journal=journal)
+
+        async def emit(piece: AgentChunk) -> None:
+            if event := _event(piece):
+                await ctx.add_event(event)
+
+        response = await self.agent.respond(messages, thread, options, emit)
+        if response.status is ResponseStatus.STOPPED:
+            raise AgentStoppedError(self.agent.name, response)
+        if self.remembers:
+            ctx.local[_ENTRIES] = [
+                one.model_dump(mode="json", exclude_defaults=True) for one in thread.entries
+            ]
+        facts: dict[str, JSONValue] = {
+            "agent": self.agent.name,
+            "path": [],
+            "text": response.text,
+            "usage": response.usage.model_dump(mode="json", exclude_defaults=True),
+        }
+        await ctx.add_event(CustomEvent(type=COMPLETED, data=facts))
+        said = tuple(one for one in response.messages if one.text and not one.tool_calls)[-1:]
+        return AgentExecutorResponse(
+            executor_id=self.id, agent_response=response.stored(), full_conversation=(*messages, *said)
+        )
+
+    def _thread(self, ctx: WorkflowContext[Any, Any]) -> AgentThread:
+        # Nothing here may differ from try to try: the effects of an earlier one are found by their keys.
+        stored = ctx.local.get(_ENTRIES) if self.remembers else None
+        entries = [ThreadEntry.model_validate(one) for one in stored] if isinstance(stored, list) else []
+        name = f"{ctx.run_id}:{self.id}" if self.remembers else ctx.idempotency_key
+        return AgentThread(
+            ThreadMetadata(agent=self.agent.name, created_at=0.0), thread_id=name, entries=entries
+        )
+
+
+class ContextJournal:
+    """The effects of an agent as effects of an activation.
+
+    Args:
+        ctx: Of the activation.
+    """
+
+    def __init__(self, ctx: WorkflowContext[Any, Any]) -> None:
+        self._ctx = ctx
+
+    async def once(self, key: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
+        """Run an effect once; see :class:`~agentic.core.agents.journal.EffectJournal`."""
+        return await self._ctx.once(f"agent.{key}", effect)
+
+    async def ask(self, requests: Sequence[PendingRequest]) -> Sequence[RequestAnswer]:
+        """Return the answers; without them, the activation waits."""
+        found: list[RequestAnswer] = []
+        parked: ParkedSignal | None = None
+        for request in requests:
+            try:
+                found.append(await self._ask(request))
+            except ParkedSignal as signal:  # the others are asked, too
+                parked = signal
+        if parked is not None:
+            raise parked
+        return found
+
+    async def _ask(self, request: PendingRequest) -> RequestAnswer:
+        ends = request.expires_at
+        deadline = None if ends is None else timedelta(seconds=max(ends - request.raised_at, 0.0))
+        call: dict[str, JSONValue] = {
+            "request": request.id,
+            "tool": request.call.name,
+            "arguments": request.call.arguments,
+            "call": request.call.id,
+        }
+        try:
+            if request.kind is RequestKind.RESULT:
+                asked = ApprovalRequest(action=request.question or request.call.name, details=call)
+                result = await self._ctx.request_info(asked, str, deadline=deadline)
+                return RequestAnswer(request_id=request.id, result=result)
+            asked = ApprovalRequest(action=f"call {request.call.name}", details=call)
+            response = await self._ctx.request_info(asked, ApprovalResponse, deadline=deadline)
+        except RequestExpiredError:
+            return RequestAnswer(request_id=request.id, approved=False, reason="no person answered in time")
+        return RequestAnswer(request_id=request.id, approved=response.approved, reason=response.reason)
+
+
+def _event(piece: AgentChunk) -> CustomEvent | None:
+    facts: dict[str, JSONValue] = {
+        "agent": piece.author_name,
+        "path": list(piece.path),
+        "kind": str(piece.kind),
+    }
+    match piece.kind:
+        case ChunkKind.TEXT | ChunkKind.THINKING:
+            facts["text"] = piece.text
+        case ChunkKind.TOOL_STARTED if piece.tool_call:
+            facts |= {"tool": piece.tool_call.name, "call": piece.tool_call.id}
+        case ChunkKind.TOOL_FINISHED if piece.tool_result:
+            result = piece.tool_result
+            facts |= {"tool": result.name, "call": result.call_id, "is_error": result.is_error}
+        case _:
+            return None
+    return CustomEvent(type=UPDATE, data=facts)
