@@ -49,12 +49,20 @@ class DatabaseUnavailableError(DataError, StoreUnavailableError, ConnectionError
 
 
 class DatabaseNotMigratedError(DataError):
-    """Tables are missing or older than this version needs."""
+    """Tables are missing or older than this version needs.
 
-    def __init__(self, url: str, behind: Sequence[str]) -> None:
-        super().__init__(
-            f"the database {url} is not up to date ({'; '.join(behind)}); run `agentic db upgrade`"
+    ``behind`` has a sentence for each history that lacks migrations. It is empty if there are no tables at
+    all: in most cases the command ran in another folder than the project's.
+    """
+
+    def __init__(self, url: str, behind: Sequence[str] = ()) -> None:
+        state = (
+            f"is not up to date ({'; '.join(behind)}); run `agentic db upgrade`"
+            if behind
+            else "does not exist or is empty; change to the folder of your project (or set AGENTIC_HOME or "
+            "AGENTIC_DATABASE_URL), or run `agentic db upgrade` to create the tables here"
         )
+        super().__init__(f"the database {url} {state}")
         self.url = url
         self.behind = tuple(behind)
 

@@ -40,6 +40,8 @@ def refuse_other_than_current(url: str, statuses: Sequence[HistoryStatus]) -> No
     for status in statuses:
         if status.unknown:
             raise DatabaseNewerError(url, status.history, ", ".join(status.unknown))
+    if all(status.state is SchemaState.EMPTY for status in statuses):
+        raise DatabaseNotMigratedError(url)
     behind = [_lack(status) for status in statuses if status.state is not SchemaState.CURRENT]
     if behind:
         raise DatabaseNotMigratedError(url, behind)

@@ -113,7 +113,7 @@ class TestRun:
         rows = shell.lines("items.jsonl")
         assert len(rows) == PRODUCTS
         assert {type(row["price"]) for row in rows} == {float}
-        assert f"written  {PRODUCTS} rows of items" in said
+        assert f"written  {PRODUCTS} rows of items to items.jsonl" in said
 
     def test_items_are_written_as_parquet_and_into_a_table(self, shell: Shell) -> None:
         shell("run", shell.shop, "--out", "items.parquet")

@@ -12,6 +12,7 @@ from tests.integration.executors.browser.finding import require_browser
 from typer.testing import Result
 
 from agentic.core.cli.main import build_app
+from agentic.core.services import free_port
 from agentic.executors.testing.sites import Site
 from agentic.fakes.server import FakeServer
 
@@ -62,8 +63,53 @@ def test_what_fits_nothing_is_told(shop: str, words: list[str], unfit: list[str]
     assert result.exit_code == 0
     said = "".join(result.output.split())
     for selector in unfit:
-        assert f"'{selector}'matchesnothingon{shop}product/1" in said
+        assert f"'{selector}'matchesnothing" in said
     assert "'h1'" not in said
+
+
+def test_the_facts_of_a_page_are_a_line_each(shop: str) -> None:
+    address, *facts = run_trying(shop).output.splitlines()
+    assert address == shop
+    assert "  title         The Small Shop" in facts
+    assert not any("final url" in fact for fact in facts)
+
+
+def test_items_are_a_line_each_and_the_first_of_many(shop: str) -> None:
+    page = f"{shop}search?q=a"
+    said = run_trying(page, "--item", "ul.products li", "--field", "title=a").output.splitlines()
+    title, *_, last = [line for line in said if line.strip()]
+    assert title.strip() == f"{page} (first 10 of 20)"
+    assert last.split()[-1].startswith(f"{shop}product/")
+    assert said[2].split() == ["title", "url"]  # addresses are long, so they come last
+
+
+def test_a_field_that_no_item_has_is_told_with_its_selector(shop: str) -> None:
+    fields = ["--field", "title=a", "--field", "price=.prize"]
+    said = run_trying(f"{shop}search?q=a", "--item", "ul.products li", *fields).output
+    assert said.splitlines()[-1] == "'price' is empty in all 20 items: '.prize' matches nothing"
+    rule = '{"selector": "h7", "type": "number"}'
+    said = run_trying(f"{shop}product/1", "--field", "title=h1", "--field", f"price={rule}").output
+    assert said.splitlines()[-1] == f"'price' is empty: {rule} matches nothing"
+
+
+def test_a_page_with_scripts_that_lacks_an_element_points_to_the_browser(shop: str) -> None:
+    hint = "if scripts build this page, add --mode browser"
+    assert hint in run_trying(f"{shop}scripted/category/lamps", "--select", "a.product").output
+    assert hint not in run_trying(f"{shop}scripted/category/lamps", "--select", "title").output
+    assert hint not in run_trying(f"{shop}product/1", "--select", ".none").output  # has no script
+
+
+def test_a_private_address_names_the_option_that_allows_it(shop: str) -> None:
+    result = invoke(build_app(), ["pipelines", "try", shop])
+    said = str(result.exception)
+    assert said.startswith(f"{shop} was not fetched (private_address): 127.0.0.1 is not a public address")
+    assert said.endswith("here with --allow-private-host")
+
+
+def test_a_site_that_is_down_is_told_in_the_words_of_the_system() -> None:
+    url = f"http://127.0.0.1:{free_port()}/"
+    said = str(run_trying(url).exception)
+    assert said == f"{url} was not fetched (connect): no connection (Connection refused); is the site up?"
 
 
 def test_what_fits_nothing_is_an_empty_list_in_json(shop: str) -> None:
@@ -88,9 +134,9 @@ def test_fields_within_items_make_many(shop: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--select", "h1["], "this cannot be tried: schema"),
+        (["--select", "h1["], "this cannot be tried: 'h1[' is not a CSS selector"),
         (["--select", "h1", "--item", "li"], "--select prints matching texts"),
-        (["--field", "title"], "--field takes NAME=VALUE or @FILE"),
+        (["--field", "title"], "--field takes NAME=CSS or @FILE, such as title=h1; 'title' has no '='"),
     ],
 )
 def test_what_cannot_be_tried_is_one_clear_error(shop: str, words: list[str], said: str) -> None:
@@ -122,7 +168,7 @@ def test_values_of_json_are_printed_by_jmespath(api: str) -> None:
         {"selector": "hits[].title", "found": "Two"},
         {"selector": "hits[0].by", "found": {"name": "a"}},
     ]
-    assert "'no' matches nothing on" in run_trying(f"{api}/search.json", "--select", "no").output
+    assert "'no' matches nothing" in run_trying(f"{api}/search.json", "--select", "no").output
 
 
 def test_items_of_json_have_fields_by_jmespath(api: str) -> None:

@@ -103,6 +103,12 @@ def test_a_line_tells_all_of_it(run: RunProgress) -> None:
     )
 
 
+def test_a_line_has_no_failures_of_pages_that_robots_txt_excludes(run: RunProgress) -> None:
+    run.hear(counted(3, 9, note="1 excluded by robots.txt"))
+    run.hear(crawl(failures={"robots_denied": 1}))
+    assert "(" not in run.line("shop")
+
+
 def test_before_there_is_anything_to_count_the_line_names_the_step(run: RunProgress) -> None:
     run.hear(event(EventKind.EXECUTOR_INVOKED, "prepare"))
     assert run.line("shop") == "shop: prepare, 1 events"

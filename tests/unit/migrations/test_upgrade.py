@@ -106,7 +106,7 @@ def test_the_tables_can_be_taken_down_and_built_again(
 def test_a_database_that_does_not_exist_is_not_current_and_not_made(
     database: Database, registry: PluginRegistry, tmp_path: Path
 ) -> None:
-    with pytest.raises(DatabaseNotMigratedError, match=r"core has no tables yet\); run `agentic db upgrade`"):
+    with pytest.raises(DatabaseNotMigratedError, match="change to the folder of your project"):
         require_current(database, registry)
     assert list(tmp_path.iterdir()) == []
 
@@ -115,7 +115,7 @@ def test_an_empty_database_is_not_current(url: str, database: Database, registry
     if path := sqlite_path(parse_url(url)):
         path.parent.mkdir()
         path.touch()
-    with pytest.raises(DatabaseNotMigratedError, match="core has no tables yet"):
+    with pytest.raises(DatabaseNotMigratedError, match="does not exist or is empty"):
         require_current(database, registry)
 
 

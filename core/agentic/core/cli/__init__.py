@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from agentic.core.cli.output import (
         console,
         err_console,
+        print_facts,
         print_lines,
         print_rows,
         print_sample,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "console",
     "err_console",
+    "print_facts",
     "print_json",
     "print_line",
     "print_lines",

@@ -21,6 +21,7 @@ __all__ = [
     "HarmlessConsole",
     "console",
     "err_console",
+    "print_facts",
     "print_json",
     "print_lines",
     "print_rows",
@@ -90,12 +91,24 @@ def print_rows(
 def print_sample(title: str, columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
     """Print a glance at ``rows``: a line each, long cells cut, and only the first columns that fit.
 
-    Nested values are shortened: a price is ``0.50 EUR``, and a list of mappings is its first one.
+    Nested values are shortened: a price is ``0.50 EUR``, and a list of mappings is its first one. A line
+    below the table names the columns that do not fit.
     """
     cells = [[" ".join(_brief(row.get(column)).split()) for column in columns] for row in rows]
     widths = _fitting(columns, cells, console.width - 2)
     cut = [[_cut(cell, width) for cell, width in zip(row, widths, strict=False)] for row in cells]
     _print_table(title, columns[: len(widths)], cut)
+    if left_out := columns[len(widths) :]:
+        console.print(Text(harmless(f"  not shown: {', '.join(left_out)}"), "dim"))
+
+
+def print_facts(title: str, facts: Mapping[str, object]) -> None:
+    """Print ``facts`` one a line, their names before them; those without a value are left out."""
+    shown = {name.replace("_", " "): _shown(value) for name, value in facts.items() if value is not None}
+    width = max(map(len, shown), default=0)
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    for name, value in shown.items():
+        console.print(Text(harmless(f"  {name:<{width}}  {value}")), soft_wrap=True)
 
 
 def print_lines(title: str, columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
@@ -191,16 +204,25 @@ def _shown(value: object) -> str:
 
 
 def _fitting(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Return the widths of the columns that fit into ``room``, at least one; the last takes what is left."""
+    """Return the widths of the columns that fit into ``room``, at least one.
+
+    Long cells have a share first; then the columns take the room that is left, the first ones first.
+    """
+    wanted = [
+        max(len(column), *(cell_len(row[index]) for row in cells)) if cells else len(column)
+        for index, column in enumerate(columns)
+    ]
     widths: list[int] = []
-    for index, column in enumerate(columns):
-        widest = max((cell_len(row[index]) for row in cells), default=0)
-        width = max(len(column), min(widest, _CELL_WIDTH))
+    for column, widest in zip(columns, wanted, strict=True):
+        width = min(widest, max(len(column), _CELL_WIDTH))
         if widths and width + _PADDING > room:
             break
         widths.append(width)
         room -= width + _PADDING
-    widths[-1] += max(room, 0)
+    for index, width in enumerate(widths):
+        more = min(wanted[index] - width, max(room, 0))
+        widths[index] += more
+        room -= more
     return widths
 
 

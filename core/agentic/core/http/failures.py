@@ -29,6 +29,7 @@ class Verdict(Protocol):
 ADVICE = {
     CHALLENGE: " with a challenge instead of the page; load it with a browser, or ask the site for access",
     CAPTCHA: " with a captcha instead of the page; ask the site for access",
+    "http_403": "; the page may need a login or a browser, or the site refuses crawlers",
     HTML_FOR_JSON: " with a web page instead of JSON, so the call is blocked; ask the site for access",
 }
 
@@ -53,7 +54,7 @@ def failure_of(request: HttpRequest, response: HttpResponse, now: datetime) -> F
     return FetchError(
         response.url,
         word,
-        f"the server answered {_phrase(response.status)}{ADVICE.get(detail, '')}",
+        f"the server answered {_phrase(response.status)}{ADVICE.get(detail or word, '')}",
         status=response.status,
         retry_after_s=wait_s,
         detail=detail,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, cast
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from pydantic import ValidationError
 
-from agentic.core.cli import console, print_json, print_rows
+from agentic.core.cli import console, print_facts, print_json, print_rows, print_sample
+from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
@@ -18,6 +20,8 @@ from agentic.executors.commands.shared.options import AsJson, OptionError, read_
 
 if TYPE_CHECKING:
     from agentic.core.actors import ActorContext, Page
+
+SHOWN_ROWS = 10
 
 Row = dict[str, JSONValue]
 Wanted = tuple[Sequence[str], str | None, Mapping[str, JSONValue]]
@@ -70,27 +74,63 @@ def try_page(  # noqa: PLR0913 - one option each
         raise OptionError(
             "--select prints matching texts; leave it out where --field or --item extracts items"
         )
+    if nameless := [rule for rule in field or () if rule[:1] != "@" and "=" not in rule]:
+        raise OptionError(f"--field takes NAME=CSS or @FILE, such as title=h1; {nameless[0]!r} has no '='")
     rules = read_values(field or (), "--field")
     try:
         wanted: Wanted = (select or (), item, rules)
         awaited = [wait_for] if wait_for is not None else _css_in(*wanted)
         page, rows = asyncio.run(_tried(url, mode, awaited, allow_private_host or (), wanted))
     except ValidationError as exc:
-        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in exc.errors())
+        # The place is one of our own making: the message names the selector.
+        faults = "; ".join(str(error["msg"]).removeprefix("Value error, ") for error in exc.errors())
         raise OptionError(f"this cannot be tried: {faults}") from None
-    unfit = [item] if item is not None and not rows else []
+    except AgenticError as exc:
+        if getattr(exc, "failure_class", "") != "private_address":
+            raise
+        raise OptionError(f"{exc}, here with --allow-private-host") from exc
+    unfit = _unfit(rows, *wanted)
     if select:
-        unfit = [css for css in dict.fromkeys(select) if not rows[0][css]]
         found = [(css, value) for css in select for value in cast(list[JSONValue], rows[0][css])]
         rows = [{"selector": css, "found": value} for css, value in found]
     if as_json:
         print_json({"page": page, "items": rows})
+        return
+    _print_found(page, rows, is_of_items=not select)
+    if unfit and page.get("scripts") and page["fetched_by"] == "http":
+        unfit.append("if scripts build this page, add --mode browser")
+    for said in unfit:
+        console.print(said, markup=False, highlight=False, soft_wrap=True)
+
+
+def _unfit(
+    rows: Sequence[Row], select: Sequence[str], item: str | None, rules: Mapping[str, JSONValue]
+) -> list[str]:
+    """Return a sentence for each selector that matches nothing, and each field that no item has."""
+    if item is not None and not rows:
+        return [f"{item!r} matches nothing"]
+    if select:
+        return [f"{css!r} matches nothing" for css in dict.fromkeys(select) if not rows[0][css]]
+    lacking = [name for name in rules if all(row.get(name) in (None, "", []) for row in rows)]
+    place = "" if item is None else f" in all {len(rows)} items"
+    return [f"{name!r} is empty{place}: {_rule_text(rules[name])} matches nothing" for name in lacking]
+
+
+def _rule_text(rule: JSONValue) -> str:
+    return repr(rule) if isinstance(rule, str) else json.dumps(rule, ensure_ascii=False)
+
+
+def _print_found(page: Row, rows: Sequence[Row], *, is_of_items: bool) -> None:
+    url = str(page["final_url"])
+    columns = [*dict.fromkeys(key for row in rows for key in row)]
+    columns.sort(key="url".__eq__)  # addresses are long
+    if not rows:
+        print_facts(url, {name: fact for name, fact in page.items() if name != "final_url"})
+    elif is_of_items:
+        count = f" (first {SHOWN_ROWS} of {len(rows)})" if len(rows) > SHOWN_ROWS else ""
+        print_sample(f"{url}{count}", columns, rows[:SHOWN_ROWS])
     else:
-        shown = rows or [page]
-        print_rows(str(page["final_url"]), [*dict.fromkeys(key for row in shown for key in row)], shown)
-        for css in unfit:
-            said = f"{css!r} matches nothing on {page['final_url']}"
-            console.print(said, markup=False, highlight=False, soft_wrap=True)
+        print_rows(url, columns, rows)
 
 
 async def _tried(
@@ -147,6 +187,7 @@ async def _facts(ctx: ActorContext, page: Page) -> Row:
     if page.is_html:
         found = await _call(ctx, "extract_list", {"page": page, "item_selector": "a[href]"})
         facts |= {"title": found["title"], "links": len(cast(list[str], found["list_item_urls"]))}
+        facts["scripts"] = page.text.lower().count("<script")
     elif page.kind == "json":
         facts["json"] = _outline(page.text)
     return facts

@@ -43,10 +43,11 @@ class Export:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """The result of an export: the number of rows, their table, and warnings."""
+    """The result of an export: the number of rows, their table, the target as text, and warnings."""
 
     table: str
     row_count: int
+    target: str
     warnings: Sequence[str] = ()
 
 
@@ -70,7 +71,7 @@ def export_rows(export: Export, database: Database, execution: ExecutionModel, a
         if isinstance(target, SqlTarget):
             keyed = read_keyed(session, table, execution, with_meta=export.with_meta)
             columns = columns_of(records(), taken=(SOURCE, KEY))
-            return Exported(table=table.name, row_count=target.write(columns, keyed))
+            return Exported(table=table.name, row_count=target.write(columns, keyed), target=str(target))
         if not target.format.is_text:
             return _typed(target, table, records)
         with target.opened() as file:
@@ -79,16 +80,18 @@ def export_rows(export: Export, database: Database, execution: ExecutionModel, a
             else:
                 fields = [*read_fields(session, table, execution), *([META] if export.with_meta else [])]
                 count = write_csv(file, fields, records(), excel_safe=export.excel_safe)
-    return Exported(table=table.name, row_count=count)
+    return Exported(table=table.name, row_count=count, target=str(target))
 
 
 def _typed(target: ExportTarget, table: ExportTable, records: Callable[[], Iterator[Record]]) -> Exported:
     columns = columns_of(records())
+    warnings: Sequence[str] = ()
     with target.raw() as file:
         if target.format is ExportFormat.PARQUET:
-            return Exported(table=table.name, row_count=write_parquet(file, columns, records()))
-        count, warnings = write_xlsx(file, columns, records(), table.name)
-        return Exported(table=table.name, row_count=count, warnings=warnings)
+            count = write_parquet(file, columns, records())
+        else:
+            count, warnings = write_xlsx(file, columns, records(), table.name)
+    return Exported(table=table.name, row_count=count, target=str(target), warnings=warnings)
 
 
 def check_export(export: Export, platform_name: str) -> None:

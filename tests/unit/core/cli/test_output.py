@@ -6,10 +6,11 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from agentic.core.cli import output
-from agentic.core.cli.output import print_json, print_rows, print_sample
+from agentic.core.cli.output import print_facts, print_json, print_rows, print_sample
 
 ROWS: list[dict[str, object]] = [
     {"url": "http://127.0.0.1/shop/product/" + "9" * 30, "title": "[bold]brackets[/] stay", "score": None},
@@ -41,10 +42,34 @@ def test_table_folds_what_does_not_fit_and_loses_nothing(capsys: pytest.CaptureF
 
 def test_sample_keeps_each_row_on_one_line_and_within_the_width(capsys: pytest.CaptureFixture[str]) -> None:
     print_sample("Pages", ["url", "title", "score", "more", "and", "yet another column"], ROWS)
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    *lines, rest = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert len(lines) == 2 + 1 + len(ROWS)
+    assert max(map(cell_len, lines)) <= 80
     assert "…" in lines[-1]
     assert lines[-2].strip().startswith("…999")  # the end of a URL tells it from others
+    assert rest.strip() == "not shown: yet another column"
+
+
+def test_sample_gives_free_room_to_the_columns_that_need_it(capsys: pytest.CaptureFixture[str]) -> None:
+    title = "Anchor Compass Queue of the Second Harbor"
+    print_sample("Items", ["title", "price", "by"], [{"title": title, "price": 1.5, "by": "Ada"}])
+    assert title in capsys.readouterr().out
+
+
+def test_sample_with_much_text_shares_the_room(capsys: pytest.CaptureFixture[str]) -> None:
+    print_sample("Items", ["a", "b", "c"], [{"a": "a" * 90, "b": "b" * 90, "c": "c" * 90}])
+    row = capsys.readouterr().out.splitlines()[-2]
+    assert cell_len(row) <= 80
+    assert [row.count(letter) for letter in "abc"] == [24, 21, 21]
+
+
+def test_facts_are_a_line_each_with_their_names_before_them(capsys: pytest.CaptureFixture[str]) -> None:
+    print_facts("http://a/" + "9" * 90, {"status": 200, "fetched_by": "[bold]http[/]", "title": None})
+    assert capsys.readouterr().out.splitlines() == [
+        "http://a/" + "9" * 90,
+        "  status      200",
+        "  fetched by  [bold]http[/]",
+    ]
 
 
 def test_json_shows_times_as_text(capsys: pytest.CaptureFixture[str]) -> None:

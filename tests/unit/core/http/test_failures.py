@@ -53,6 +53,12 @@ def test_an_answer_from_400_on_has_a_failure_class(response: HttpResponse, expec
     assert failure_class(PAGE, response) == expected
 
 
+def test_a_plain_refusal_names_what_may_help() -> None:
+    failure = failure_of(PAGE, answer(403), NOW)
+    assert failure is not None
+    assert str(failure).endswith("the page may need a login or a browser, or the site refuses crawlers")
+
+
 def test_html_in_place_of_json_with_a_403_means_blocked() -> None:
     assert failure_class(API, answer(403, content_type="text/html; charset=utf-8")) == "blocked"
     assert failure_class(API, answer(403, content_type="application/json")) == "http_403"

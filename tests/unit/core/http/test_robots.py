@@ -263,8 +263,11 @@ async def test_an_unreadable_file_denies_for_a_minute_and_says_for_how_long() ->
 
 @pytest.mark.parametrize("word", ["dns", "connect", "tls", "private_address"])
 async def test_a_host_that_cannot_be_reached_at_all_is_reported_as_that(word: str) -> None:
-    robots = Robots(FetchError("http://h:80/robots.txt", word, "no way"))
+    robots = Robots(FetchError("http://h:80/robots.txt", word, "no way", detail="proxy"))
     assert await robots.failure_class("http://h/") == word
+    with pytest.raises(FetchError) as caught:  # the message names what the user asked for
+        await robots.gate.check("http://h/a")
+    assert str(caught.value) == f"http://h/a was not fetched ({word}, proxy): no way"
 
 
 @pytest.mark.parametrize(

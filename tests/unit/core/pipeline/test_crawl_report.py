@@ -133,6 +133,13 @@ async def test_a_commit_is_told_as_progress_too(report: CrawlReport, told: Told)
     assert told.progress == [(2, 3, "1 failed")]
 
 
+async def test_pages_that_robots_txt_excludes_do_not_count_as_failed(report: CrawlReport, told: Told) -> None:
+    counts = FrontierCounts(total=9, done=2, failed=3, excluded=1)
+    pages = CrawlBatch(failed=[failed("http://a/1", "robots_denied")])
+    await report.committed(pages, Exchange(saved=SaveCounts(), entries=[], counts=counts))
+    assert told.progress == [(5, 9, "2 failed · 1 excluded by robots.txt")]
+
+
 async def test_progress_is_reported_ten_times_a_second_and_at_the_end(
     report: CrawlReport, told: Told, clock: Clock
 ) -> None:

@@ -43,6 +43,13 @@ def faults(text: str, actors: Actors | None = None) -> list[str]:
     return [str(fault) for fault in caught.value.faults]
 
 
+@pytest.mark.parametrize("given", ["shop.example/a", ["http://a/", "shop.example/a"]])
+def test_an_address_that_no_request_can_have_is_found_before_the_run(given: object) -> None:
+    config = json.dumps({"url": given})
+    [fault] = faults(f"steps: [{{actor: download, config: {config}}}]", dict(get_registry().actors))
+    assert "'shop.example/a': it has no scheme; give an absolute http:// or https:// URL" in fault
+
+
 @pytest.mark.requirement("SP07")
 def test_a_spec_survives_being_stored_as_json(actors: Actors) -> None:
     spec = parse_spec(SPEC, actors)
@@ -214,14 +221,25 @@ steps:
 @pytest.mark.parametrize(
     ("steps", "reason"),
     [
-        ("[{type: crawl, start: x}, {type: crawl, start: x}]", "only one crawl step"),
+        ("[{type: crawl, start: http://x/}, {type: crawl, start: http://x/}]", "only one crawl step"),
         (
             "[{actor: fetch, id: a, config: {url: x}}, {actor: fetch, id: a, config: {url: x}}]",
             "two steps have the name 'a'",
         ),
         ("[{actor: fetch, id: inputs, config: {url: x}}]", "'inputs' is reserved"),
-        ("[{type: crawl, start: x, links: {actor: fetch}}]", "returns list_item_urls; 'fetch' does not"),
-        ("[{type: crawl, start: x, max_pages: 0}]", "Input should be greater than 0"),
+        (
+            "[{type: crawl, start: http://x/, links: {actor: fetch}}]",
+            "returns list_item_urls; 'fetch' does not",
+        ),
+        ("[{type: crawl, start: http://x/, max_pages: 0}]", "Input should be greater than 0"),
+        (
+            "[{type: crawl, start: shop.example}]",
+            "'shop.example': it has no scheme; give an absolute http://",
+        ),
+        (
+            "[{type: crawl, start: ['http://a/', 'htp:/b']}]",
+            "'htp:/b': its scheme is 'htp'; give an absolute",
+        ),
         ("[{type: crawl, start: '${inputs.x}'}]", "'inputs' does not provide 'x'"),
         ("[]", "should have at least 1 item"),
         ("[fetch]", "a step is a mapping with 'actor' or 'type', not 'fetch'"),
@@ -232,7 +250,7 @@ def test_a_bad_step_is_found(actors: Actors, steps: str, reason: str) -> None:
 
 
 def test_a_crawl_within_a_loop_is_refused(actors: Actors) -> None:
-    text = SPEC.replace("loop_steps: [", "loop_steps: [{type: crawl, start: x}, ")
+    text = SPEC.replace("loop_steps: [", "loop_steps: [{type: crawl, start: http://x/}, ")
     assert any("a crawl cannot be in a loop" in fault for fault in faults(text, actors))
 
 
@@ -296,10 +314,10 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_spec_with_references_for_numbers_is_written_as_it_was_read(actors: Actors) -> None:
-    text = "inputs: {n: {type: integer}}\nsteps: [{type: crawl, start: x, max_pages: '${inputs.n}'}]"
+    text = "inputs: {n: {type: integer}}\nsteps: [{type: crawl, start: http://x/, max_pages: '${inputs.n}'}]"
     spec = parse_spec(text, actors)
     stored = spec.model_dump(mode="json", exclude_unset=True)
-    assert stored["steps"] == [{"type": "crawl", "start": "x", "max_pages": "${inputs.n}"}]
+    assert stored["steps"] == [{"type": "crawl", "start": "http://x/", "max_pages": "${inputs.n}"}]
     assert read_spec(stored, actors) == spec
 
 
@@ -386,7 +404,7 @@ steps:
             ("steps: [{type: loop, collect: page, loop_steps: [{actor: fetch}]}]", ["steps[0].source"]),
             ("steps: {actor: fetch}", ["steps"]),
             (
-                "steps: [{type: crawl, start: x, detial: {match: ['*']}, store: {pages: false}}]",
+                "steps: [{type: crawl, start: http://x/, detial: {match: ['*']}, store: {pages: false}}]",
                 ["steps[0].detial"],
             ),
             (

@@ -40,9 +40,9 @@ NAMING = {
 }
 
 CRAWLING = {
-    "fetch": "steps: [{type: crawl, start: u}]",
-    "extract_list": "steps: [{type: crawl, start: u}]",
-    "extract_detail": "steps: [{type: crawl, start: u, detail: {match: ['*']}}]",
+    "fetch": "steps: [{type: crawl, start: http://u/}]",
+    "extract_list": "steps: [{type: crawl, start: http://u/}]",
+    "extract_detail": "steps: [{type: crawl, start: http://u/, detail: {match: ['*']}}]",
 }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from agentic.core.http.charsets import decode_robots
-from agentic.core.http.errors import FailureClass, FetchError
+from agentic.core.http.errors import FailureClass, FetchError, reason_in
 from agentic.core.http.messages import HttpResponse
 from agentic.core.http.politeness.robots_file import AgentRules, RobotsFile
 from agentic.core.http.politeness.slots import idle
@@ -42,15 +42,10 @@ _MOJIBAKE = "\u00ef\u00bb\u00bf"  # a byte order mark that was encoded twice
 _MARKUP = re.compile(r"\s*<(?:[!?/]|[a-z])", re.IGNORECASE)
 _TAGS = re.compile(r"<(?:br|/?p|/?pre|/?div|/?li|/?body|/?html)\b[^<>]{0,200}>", re.IGNORECASE)
 # If robots.txt is unreachable for these reasons, so is the page: they say more than "denied".
-TELLING = frozenset(
-    {
-        FailureClass.DNS,
-        FailureClass.CONNECT,
-        FailureClass.TLS,
-        FailureClass.PRIVATE_ADDRESS,
-        FailureClass.INVALID_URL,
-    }
+OF_THE_HOST = frozenset(
+    {FailureClass.DNS, FailureClass.CONNECT, FailureClass.TLS, FailureClass.PRIVATE_ADDRESS}
 )
+TELLING = OF_THE_HOST | {FailureClass.INVALID_URL}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +198,7 @@ class RobotsGate:
                 be reached at all (``dns``, ``connect``, ``tls``, ``private_address``).
         """
         origin = origin_of(url)
-        rules = self._fresh(origin) or await self._ask(origin)
+        rules = self._fresh(origin) or await self._rules_for(url, origin)
         if rules.is_costly(url, self._user_agent):
             is_allowed = await asyncio.to_thread(rules.allow, url, self._user_agent)
         else:
@@ -219,12 +214,22 @@ class RobotsGate:
             FetchError: The host could not be reached at all, as for :meth:`check`.
         """
         origin = origin_of(url)
-        rules = self._fresh(origin) or await self._ask(origin)
+        rules = self._fresh(origin) or await self._rules_for(url, origin)
         return rules.sitemaps()
 
     def _fresh(self, origin: str) -> RobotsRules | None:
         rules = self._rules.get(origin)
         return rules if rules and rules.expires_at > self._clock() else None
+
+    async def _rules_for(self, url: str, origin: str) -> RobotsRules:
+        try:
+            return await self._ask(origin)
+        except FetchError as exc:
+            if exc.failure_class not in OF_THE_HOST:
+                raise
+            # The host cannot be reached: its robots.txt is not the reason, and the user never named it.
+            reason = reason_in(str(exc), exc.url)
+            raise FetchError(url, exc.failure_class, reason, detail=exc.detail) from exc
 
     async def _ask(self, origin: str) -> RobotsRules:
         """Load the rules; concurrent callers wait for the first."""

@@ -28,7 +28,8 @@ from agentic.core.http.urls import host_of, without_credentials
 
 MAX_HEADERS = 500
 CUT_OFF = "the connection ended before the end of the body"
-# The first match counts; all others broke the connection. {0} is the exception, {1} the time limit.
+# The first match counts; all others broke the connection. {0} is the exception, {1} the time limit, {2} its
+# message, {3} the reason that the system gives.
 FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
     (PrivateAddressError, FailureClass.PRIVATE_ADDRESS, "{0}"),
     (TimeoutError, FailureClass.TIMEOUT, "no complete answer within {1:.3g} s"),
@@ -44,6 +45,7 @@ FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
         "the proxy refused with status {0.status}",
     ),
     (aiohttp.ClientSSLError, FailureClass.TLS, "no secure connection: {0}"),
+    (aiohttp.ClientConnectorError, FailureClass.CONNECT, "no connection ({3}); is the site up?"),
     (aiohttp.ClientPayloadError, FailureClass.CONNECT, CUT_OFF),
     (aiohttp.ClientResponseError, FailureClass.DECODE, "the answer is not valid HTTP (aiohttp: {2})"),
 )
@@ -196,10 +198,15 @@ def _translated(exc: Exception, url: str, timeout_s: float, *, is_proxied: bool)
         return FetchError(url, FailureClass.CONNECT, fault, detail=PROXY)
     for kind, failure_class, sentence in FAULTS:
         if isinstance(exc, kind):
-            return FetchError(
-                url, failure_class, sentence.format(exc, timeout_s, one_line(getattr(exc, "message", "")))
-            )
+            message = one_line(getattr(exc, "message", ""))
+            return FetchError(url, failure_class, sentence.format(exc, timeout_s, message, _cause(exc)))
     return FetchError(url, FailureClass.CONNECT, f"no connection: {str(exc) or type(exc).__name__}")
+
+
+def _cause(exc: Exception) -> str:
+    """Return the reason of a fault of the system in its words: ``Connection refused``."""
+    number = exc.errno if isinstance(exc, OSError) else None
+    return os.strerror(number) if number else str(exc)
 
 
 def _proxy_fault(exc: Exception, url: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from agentic.core.graph import CustomEvent, WorkflowContext
 from agentic.core.pipeline.crawl.statistics import CrawlStatistics
@@ -60,7 +60,7 @@ class CrawlReport:
         if counts is None:
             return
         self._reported_at = self._statistics.clock()
-        note = f"{counts.failed} failed" if counts.failed else ""
+        note = " · ".join(_losses(counts))
         self._ctx.report_progress(counts.finished, max(counts.finished, counts.total), note)
 
     def _note(self, batch: CrawlBatch, exchange: Exchange) -> None:
@@ -69,3 +69,10 @@ class CrawlReport:
         for page in pages:
             self._taken.pop(page.url_key, None)
         self._taken.update((entry.url_key, entry) for entry in exchange.entries)
+
+
+def _losses(counts: FrontierCounts) -> Iterator[str]:
+    if failed := counts.failed - counts.excluded:
+        yield f"{failed} failed"
+    if counts.excluded:
+        yield f"{counts.excluded} excluded by robots.txt"

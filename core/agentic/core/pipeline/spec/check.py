@@ -17,7 +17,10 @@ from agentic.core.actors import (
     LinksOutput,
     PageOutput,
 )
+from agentic.core.http import InvalidUrlError
+from agentic.core.http.errors import reason_in
 from agentic.core.http.policy import secret_in
+from agentic.core.http.urls import origin_of
 from agentic.core.pipeline.errors import Fault
 from agentic.core.pipeline.expressions.expressions import SECRETS, Expression, Path
 from agentic.core.pipeline.expressions.references import ValuePath, expression_of, find_references
@@ -250,7 +253,26 @@ def _crawl(step: CrawlStep, actors: Actors, known: Known, place: ValuePath) -> I
             yield Fault(place=(*place, *keys, "config"), message=fault)
     if fault := store_fault(step):
         yield Fault(place=(*place, "store"), message=fault)
+    for at, url in _listed(step.start, (*place, "start")):
+        yield from _address(url, at)
     yield from _references(crawl_settings(step), known, place, may_hide=False)
+
+
+def _listed(value: object, place: ValuePath) -> Iterator[tuple[ValuePath, object]]:
+    if isinstance(value, (list, tuple)):
+        yield from (((*place, index), one) for index, one in enumerate(value))
+    else:
+        yield place, value
+
+
+def _address(url: object, place: ValuePath) -> Iterator[Fault]:
+    """Check a URL without references: a run would fail on it before its first request."""
+    if not isinstance(url, str) or any(find_references(url)):
+        return
+    try:
+        origin_of(url)
+    except InvalidUrlError as exc:
+        yield Fault(place=place, message=f"{exc.url!r}: {reason_in(str(exc), exc.url)}")
 
 
 def _files(page_actor: PageActor, actors: Actors, place: ValuePath) -> Iterator[Fault]:
@@ -281,6 +303,9 @@ def _actor(name: str, config: Config, actors: Actors, known: Known, place: Value
         yield Fault(place=(*place, "actor"), message=unknown_actor(name, actors))
         return
     yield from _config(actor.Input, config, (*place, "config"))
+    if "network" in actor.capabilities and "url" in actor.Input.model_fields:
+        for at, url in _listed(config.get("url"), (*place, "config", "url")):
+            yield from _address(url, at)
     for names in required_inputs(actor.Input, config):
         if not any(word in known or _may_be(word, known) for word in names):
             message = f"actor {name!r} needs {names[0]!r}, but no earlier step provides it; set it here"

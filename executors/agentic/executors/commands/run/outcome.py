@@ -130,7 +130,9 @@ def _facts(
         "failed": f"{outcome.failed_count:,}" if outcome.failed_count else "",
         "run": f"{outcome.superstep_count} supersteps, {outcome.event_count} events",
         "database": database.url,
-        "written": "" if exported is None else f"{exported.row_count:,} rows of {exported.table}",
+        "written": ""
+        if exported is None
+        else f"{exported.row_count:,} rows of {exported.table} to {exported.target}",
         **_next_commands(outcome, is_exported=exported is not None),
     }
     return {name: fact for name, fact in facts.items() if fact}

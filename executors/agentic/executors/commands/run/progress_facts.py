@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.pipeline.crawl.report import CRAWL_PROGRESS
-from agentic.core.types import JSONValue
+from agentic.core.types import EXCLUDED_CLASSES, JSONValue
 
 LISTED_HOSTS = 5
 LISTED_CLASSES = 6
@@ -108,7 +108,11 @@ class RunProgress:
         step.rate = _number(data.get("pages_per_s"))
         failures, hosts = data.get("failures"), data.get("hosts")
         if isinstance(failures, Mapping):
-            step.failures = {name: count for name, count in failures.items() if isinstance(count, int)}
+            step.failures = {
+                name: count
+                for name, count in failures.items()
+                if isinstance(count, int) and name not in EXCLUDED_CLASSES
+            }
         if isinstance(hosts, Mapping):
             step.hosts = {name: counts for name, counts in hosts.items() if isinstance(counts, Mapping)}
 
