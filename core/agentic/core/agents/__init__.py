@@ -39,6 +39,12 @@ if TYPE_CHECKING:
     from agentic.core.agents.tools.agents import AgentTool
     from agentic.core.agents.tools.functions import FunctionTool, tool
     from agentic.core.agents.tools.tool import ExternalTool, Tool, ToolContext, ask_person
+    from agentic.core.agents.workflow_agents import (
+        WorkflowAgent,
+        WorkflowAsAgent,
+        chat_messages,
+        total_usage,
+    )
 
 _HOMES = {
     "Agent": "agent",
@@ -77,6 +83,7 @@ _HOMES = {
     "AgentThread": "threads.thread",
     "AgentTool": "tools.agents",
     **dict.fromkeys(("FunctionTool", "tool"), "tools.functions"),
+    **dict.fromkeys(("WorkflowAgent", "WorkflowAsAgent", "chat_messages", "total_usage"), "workflow_agents"),
     **dict.fromkeys(("ExternalTool", "Tool", "ToolContext", "ask_person"), "tools.tool"),
 }
 
@@ -126,8 +133,12 @@ __all__ = [
     "ToolDefinitionError",
     "ToolError",
     "UsageLimits",
+    "WorkflowAgent",
+    "WorkflowAsAgent",
     "ask_person",
+    "chat_messages",
     "tool",
+    "total_usage",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Any, Literal
@@ -21,6 +22,8 @@ from agentic.core.graph import (
     CustomEvent,
     Executor,
     RequestExpiredError,
+    RunResult,
+    Workflow,
     WorkflowContext,
     handler,
 )
@@ -182,7 +185,22 @@ class ContextJournal:
             raise parked
         return found
 
+    async def run_workflow(self, key: str, workflow: Workflow, message: object) -> RunResult:
+        """Run a workflow as a sub-run of the activation, which continues in a later try or entry."""
+        # By the key, because agents that run at a time call in any order, and not in each entry.
+        number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:6], "big") + 1
+        return await self._ctx.run_workflow(workflow, message, number=number)
+
     async def _ask(self, request: PendingRequest) -> RequestAnswer:
+        if request.call is None:
+            raise ValueError("the workflow of an agent in a graph asks by itself")
+        asked_for = await self._ctx.once(f"agent.asked.{request.call.id}", lambda: request.id)
+        if asked_for != request.id:
+            return RequestAnswer(
+                request_id=request.id,
+                approved=False,
+                reason="the tool has changed since the approval was asked for",
+            )
         ends = request.expires_at
         deadline = None if ends is None else timedelta(seconds=max(ends - request.raised_at, 0.0))
         call: dict[str, JSONValue] = {

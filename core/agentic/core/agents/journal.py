@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from agentic.core.agents.requests import PendingRequest, RequestAnswer
+from agentic.core.graph.build.workflow import Workflow
+from agentic.core.graph.model.result import RunResult
 from agentic.core.types import JSONValue
 
 
@@ -23,6 +25,10 @@ class EffectJournal(Protocol):
         """Return the answers to requests, or None if they come later, with another call of the agent."""
         ...
 
+    async def run_workflow(self, key: str, workflow: Workflow, message: object) -> RunResult | None:
+        """Run a workflow as a part of the run, or return None if it must be a run of its own."""
+        ...
+
 
 class ThreadJournal:
     """For agents outside of graphs: each effect is in the thread before the next one begins."""
@@ -35,6 +41,10 @@ class ThreadJournal:
     async def ask(self, requests: Sequence[PendingRequest]) -> None:
         """Return nothing: the caller answers."""
         del requests
+
+    async def run_workflow(self, key: str, workflow: Workflow, message: object) -> None:
+        """Return nothing: there is no run around it."""
+        del key, workflow, message
 
 
 class PartJournal:
@@ -56,3 +66,7 @@ class PartJournal:
     async def ask(self, requests: Sequence[PendingRequest]) -> Sequence[RequestAnswer] | None:
         """Ask; see :class:`EffectJournal`."""
         return await self._whole.ask(requests)
+
+    async def run_workflow(self, key: str, workflow: Workflow, message: object) -> RunResult | None:
+        """Run a workflow; see :class:`EffectJournal`."""
+        return await self._whole.run_workflow(f"{self._prefix}{key}", workflow, message)

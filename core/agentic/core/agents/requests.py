@@ -21,7 +21,10 @@ class RequestKind(StrEnum):
     """May this tool be called?"""
 
     RESULT = "result"
-    """What is the result of this call? The tool is outside: a person, or another program."""
+    """The result of this call is needed. The tool is outside: a person, or another program."""
+
+    INFO = "info"
+    """A workflow behind the agent asks."""
 
 
 class PendingRequest(BaseModel):
@@ -37,7 +40,9 @@ class PendingRequest(BaseModel):
 
     id: str
     kind: RequestKind
-    call: ToolCall
+    call: ToolCall | None = Field(default=None, description="The call that waits; None for a workflow.")
+    data: JSONValue = Field(default=None, description="The question of a workflow.")
+    response_type: str = Field(default="", description="The type of the answer to a workflow.")
     question: str = Field(default="", description="For the person who answers.")
     raised_at: float = Field(description="Seconds since the epoch.")
     expires_at: float | None = Field(default=None, description="Seconds since the epoch; None for never.")
@@ -46,8 +51,8 @@ class PendingRequest(BaseModel):
 class RequestAnswer(BaseModel):
     """An answer to a :class:`PendingRequest`.
 
-    For an approval, ``approved`` decides; for a result, ``result`` is the result of the call, unless
-    ``approved`` is false.
+    For an approval, ``approved`` decides. Else ``result`` is the result of the call, or the answer to the
+    workflow, unless ``approved`` is false.
     """
 
     __wire_name__ = "agentic.agents.RequestAnswer"

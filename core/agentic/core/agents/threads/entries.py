@@ -10,6 +10,7 @@ from agentic.core.agents.requests import PendingRequest, RequestAnswer
 from agentic.core.llm.messages import ChatMessage, ChatRole
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.records import record
+from agentic.core.types import JSONValue
 
 THREAD_FORMAT = 1
 
@@ -43,6 +44,7 @@ class ThreadEntry(BaseModel):
     answers: tuple[RequestAnswer, ...] = ()
     ended: str | None = Field(default=None, description="``complete`` or ``stopped``: the turn's end.")
     reason: str = ""
+    state: JSONValue = Field(default=None, description="Of a workflow behind the agent that waits.")
 
 
 @record
@@ -59,6 +61,7 @@ class ThreadTurn:
         answers: Answers, by the request's id.
         ended: ``complete`` or ``stopped``, if it has ended.
         reason: Why it stopped.
+        state: The last state of a workflow behind the agent.
     """
 
     id: str
@@ -70,6 +73,7 @@ class ThreadTurn:
     answers: dict[str, RequestAnswer] | None = None
     ended: str | None = None
     reason: str = ""
+    state: JSONValue = None
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
@@ -91,6 +95,7 @@ class ThreadTurn:
             {**(self.answers or {}), **{one.request_id: one for one in entry.answers}},
             entry.ended or self.ended,
             entry.reason or self.reason,
+            self.state if entry.state is None else entry.state,
         )
 
 

@@ -38,6 +38,7 @@ from agentic.core.agents.turns.deciding import (
     SettleCalls,
     next_step,
 )
+from agentic.core.agents.turns.inputs import parted
 from agentic.core.ids import new_id
 from agentic.core.llm.adapter import StructuredMode
 from agentic.core.llm.errors import CutReplyError
@@ -121,7 +122,7 @@ class TurnRun:
 
     async def _take_in(self, given: AgentInput) -> None:
         """Begin a turn with the input, or continue the open one with answers."""
-        messages, answers = _parted(given)
+        messages, answers = parted(given)
         key, last = self.options.idempotency_key, self.thread.turn
         if key is not None and (known := self.thread.find_turn(key)):
             last = known
@@ -354,20 +355,6 @@ class _StoredCall(BaseModel):
 
     result: ToolResult
     usage: TokenUsage
-
-
-def _parted(given: AgentInput) -> tuple[tuple[ChatMessage, ...], tuple[RequestAnswer, ...]]:
-    if isinstance(given, str):
-        return (ChatMessage.user(given),), ()
-    parts: tuple[object, ...] = (given,) if isinstance(given, (ChatMessage, RequestAnswer)) else tuple(given)
-    messages = tuple(part for part in parts if isinstance(part, ChatMessage))
-    answers = tuple(part for part in parts if isinstance(part, RequestAnswer))
-    if len(messages) + len(answers) < len(parts):
-        odd = next(part for part in parts if not isinstance(part, (ChatMessage, RequestAnswer)))
-        raise TypeError(
-            f"an agent takes texts, ChatMessage and RequestAnswer, not {type(odd).__name__}: {odd!r:.100}"
-        )
-    return messages, answers
 
 
 def _as_heard(message: ChatMessage, agent: str) -> ChatMessage:

@@ -9,7 +9,8 @@ import warnings
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from agentic.core.graph.checkpoints.writer import CheckpointWriter
@@ -94,6 +95,16 @@ class Workflow(WorkflowDefinition):
     @cached_property
     def _unstorable(self) -> tuple[str, ...]:
         return tuple(find_unstorable(self.graph))
+
+    def as_agent(self, name: str, **options: Any) -> Any:  # noqa: ANN401
+        """Return a :class:`~agentic.core.agents.WorkflowAsAgent`: this workflow as an agent.
+
+        Args:
+            name: The agent's name.
+            options: Further arguments of :class:`~agentic.core.agents.WorkflowAsAgent`.
+        """
+        # By name, also for type checkers, because agents are a room above this one.
+        return import_module("agentic.core.agents").WorkflowAsAgent(self, name, **options)
 
     async def run(
         self,

@@ -330,7 +330,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         return await source.history(self.executor_id)
 
     async def run_workflow(
-        self, workflow: BaseWorkflow, message: object, *, is_kept: bool = True
+        self, workflow: BaseWorkflow, message: object, *, is_kept: bool = True, number: int | None = None
     ) -> RunResult:
         """Run ``workflow`` within this activation and return its result.
 
@@ -343,14 +343,17 @@ class WorkflowContext(Generic[SendT, YieldT]):
             message: Given to its start executors.
             is_kept: Whether it continues where it stopped. If not, it starts from the beginning; its messages
                 may be of any type, and it cannot make requests.
+            number: Identifies the call among those of this activation, from 1; the order of the calls decides
+                it if omitted. Calls that are made at a time, or not in each entry, need one.
 
         Raises:
             Exception: The error that failed it.
         """
         if self._entry.calls is not None:
             self._entry.check_open("run_workflow")
-        self._sub_run_count += 1
-        number = self._sub_run_count
+        if number is None:
+            self._sub_run_count += 1
+            number = self._sub_run_count
         before = self._entry.sub_runs.get(number)
         name = self._sub_run_name(number, before)
         prefix = f"{name}/"

@@ -1,0 +1,396 @@
+"""Workflows as agents, and agents that choose between a workflow and plain conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from agentic.core.agents.agent import Agent, AgentInput, Emit
+from agentic.core.agents.chat_agent import ChatAgent
+from agentic.core.agents.errors import AnswerMismatchError, ThreadBusyError, ThreadMisfitError
+from agentic.core.agents.executor import COMPLETED, UPDATE, AgentExecutorResponse
+from agentic.core.agents.journal import ThreadJournal
+from agentic.core.agents.options import RunOptions
+from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind
+from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
+from agentic.core.agents.threads.entries import ThreadEntry, ThreadTurn
+from agentic.core.agents.threads.store import ThreadStore
+from agentic.core.agents.threads.thread import AgentThread
+from agentic.core.agents.tools.calling import as_json
+from agentic.core.agents.turns.inputs import parted
+from agentic.core.graph import (
+    Checkpoint,
+    CheckpointMetadata,
+    InfoRequest,
+    MemoryCheckpointStore,
+    RunResult,
+    RunStatus,
+    Workflow,
+    WorkflowEvent,
+)
+from agentic.core.graph.build.workflow import RunStream
+from agentic.core.ids import new_id
+from agentic.core.llm.adapter import LLMAdapter
+from agentic.core.llm.messages import ChatMessage
+from agentic.core.llm.usage import TokenUsage
+from agentic.core.types import JSONValue, RunId
+
+ToInput = Callable[[Sequence[ChatMessage]], object]
+ToReply = Callable[[RunResult], str | ChatMessage | BaseModel | JSONValue]
+Needs = Callable[[Sequence[ChatMessage]], bool | Awaitable[bool]]
+
+TASK_WORDS = (
+    "build", "code", "create", "generate", "implement", "make", "write",
+    "code", "crée", "écris", "génère", "implémente",
+)  # fmt: skip
+"""Words of a task, in English and French: the default of :class:`WorkflowAgent`."""
+
+
+class WorkflowAsAgent(Agent[Any]):
+    """A workflow as an agent: one input is one run. Made by ``workflow.as_agent(name)``.
+
+    A workflow that asks is an agent that waits: its requests are the response's ``pending``, and its state is
+    in the thread, also when the thread is restored in another process. In a graph it is a sub-run.
+
+    Args:
+        workflow: The workflow.
+        name: The agent's name.
+        description: Its use; for models that choose among agents.
+        to_input: Makes the workflow's input from the conversation. Without it, a start executor that takes
+            a list of messages gets the conversation, any other the text of the last message.
+        to_reply: Makes the answer from the result; the last output if omitted.
+        store: Where new threads are kept.
+    """
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        name: str,
+        *,
+        description: str = "",
+        to_input: ToInput | None = None,
+        to_reply: ToReply | None = None,
+        store: ThreadStore | None = None,
+    ) -> None:
+        self.workflow = workflow
+        self.name = name
+        self.description = description
+        self.store = store
+        self._to_input = to_input or self._default_input
+        self._to_reply = to_reply or last_output
+
+    async def respond(
+        self, given: AgentInput, thread: AgentThread, options: RunOptions, emit: Emit
+    ) -> AgentResponse[Any]:
+        """Run the workflow, or resume it with answers; see :class:`Agent`."""
+        return await _WorkflowTurn(self, thread, options, emit).run(given)
+
+    def input_of(self, messages: Sequence[ChatMessage]) -> object:
+        """Return the workflow's input for a conversation."""
+        return self._to_input(messages)
+
+    def reply_of(self, result: RunResult) -> tuple[str, JSONValue]:
+        """Return the text of the answer to a result, and its data, if it is no text."""
+        reply = self._to_reply(result)
+        if isinstance(reply, ChatMessage):
+            return reply.text, None
+        if isinstance(reply, str):
+            return reply, None
+        data = as_json(reply)
+        return json.dumps(data, ensure_ascii=False), data
+
+    def _default_input(self, messages: Sequence[ChatMessage]) -> object:
+        starts = [self.workflow.graph.executors[name] for name in self.workflow.graph.starts]
+        conversation = list(messages)
+        if all(start.accepts(conversation) for start in starts):
+            return conversation
+        last = messages[-1] if messages else ChatMessage.user("")
+        if not all(start.accepts(last.text) for start in starts) and all(
+            start.accepts(last) for start in starts
+        ):
+            return last
+        return last.text
+
+
+class WorkflowAgent(Agent[Any]):
+    """An agent that gives tasks to a workflow, and answers everything else itself.
+
+    Args:
+        model: For plain conversation.
+        workflow: For tasks.
+        name: Its name.
+        instructions: Of the conversation.
+        needs_workflow: Decides by the conversation, sync or async; by :data:`TASK_WORDS` if omitted.
+        extract_task: Makes the workflow's input; see :class:`WorkflowAsAgent`.
+        format_result: Makes the answer from the workflow's result; see :class:`WorkflowAsAgent`.
+        description: Its use; for models that choose among agents.
+        store: Where new threads are kept.
+    """
+
+    def __init__(  # noqa: PLR0913  # the parts of an agent, most optional
+        self,
+        model: LLMAdapter | str,
+        workflow: Workflow,
+        *,
+        name: str = "agent",
+        instructions: str = "You are a helpful assistant.",
+        needs_workflow: Needs | None = None,
+        extract_task: ToInput | None = None,
+        format_result: ToReply | None = None,
+        description: str = "",
+        store: ThreadStore | None = None,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.store = store
+        self._needs = needs_workflow or has_task_words
+        self._chat = ChatAgent(model, instructions, name=name, store=store)
+        self._work = WorkflowAsAgent(
+            workflow, name, to_input=extract_task, to_reply=format_result, store=store
+        )
+
+    async def needs_workflow(self, messages: Sequence[ChatMessage]) -> bool:
+        """Whether the workflow must answer this conversation."""
+        found = self._needs(messages)
+        return found if isinstance(found, bool) else await found
+
+    async def respond(
+        self, given: AgentInput, thread: AgentThread, options: RunOptions, emit: Emit
+    ) -> AgentResponse[Any]:
+        """Run the workflow, or talk; see :class:`Agent`."""
+        turn = thread.turn
+        if turn is not None and turn.ended is None:
+            chosen: Agent[Any] = self._chat if turn.reply_count else self._work
+        else:
+            messages, _ = parted(given)
+            chosen = self._work if await self.needs_workflow((*thread.messages, *messages)) else self._chat
+        return await chosen.respond(given, thread, options, emit)
+
+
+def has_task_words(messages: Sequence[ChatMessage]) -> bool:
+    """Whether the last message asks for a task, by its words."""
+    words = messages[-1].text.lower().split() if messages else []
+    return any(word.strip(".,:;!?\"'()").startswith(TASK_WORDS) for word in words)
+
+
+def last_output(result: RunResult) -> str | JSONValue:
+    """Return the last output of a result: the text of an agent's answer, or JSON."""
+    if not result.outputs:
+        return ""
+    output = result.outputs[-1]
+    if isinstance(output, AgentExecutorResponse):
+        response = output.agent_response
+        return response.text if response.data is None else response.data
+    return output.text if isinstance(output, ChatMessage) else as_json(output)
+
+
+def total_usage(result: RunResult) -> TokenUsage:
+    """Return the use of models by the agents whose answers a run gave."""
+    answers = (one for one in result.outputs if isinstance(one, AgentExecutorResponse))
+    return sum((one.agent_response.usage for one in answers), TokenUsage())
+
+
+def chat_messages(result: RunResult) -> tuple[ChatMessage, ...]:
+    """Return the outputs of a run as messages of its agents."""
+    found: list[ChatMessage] = []
+    for output in result.outputs:
+        if isinstance(output, AgentExecutorResponse):
+            found.append(ChatMessage.assistant(output.text, author_name=output.agent_response.agent))
+        elif isinstance(output, ChatMessage):
+            found.append(output)
+        else:
+            text = output if isinstance(output, str) else json.dumps(as_json(output), ensure_ascii=False)
+            found.append(ChatMessage.assistant(text))
+    return tuple(found)
+
+
+class _Paused(BaseModel):
+    """A run that waits, with the last checkpoint of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    run_id: str
+    metadata: dict[str, JSONValue]
+    head: str
+    parts: dict[str, str]
+
+
+class _WorkflowTurn:
+    def __init__(self, agent: WorkflowAsAgent, thread: AgentThread, options: RunOptions, emit: Emit) -> None:
+        self.agent = agent
+        self.thread = thread
+        self.options = options
+        self.emit = emit
+        self.turn_id = ""
+        self.usage = TokenUsage()
+        self.first_entry = len(thread.entries)
+
+    async def run(self, given: AgentInput) -> AgentResponse[Any]:
+        if self.thread.metadata.agent != self.agent.name:
+            raise ThreadMisfitError(
+                self.thread.id, self.agent.name, f"it belongs to agent {self.thread.metadata.agent!r}"
+            )
+        answers = await self._take_in(given)
+        await self.emit(self._chunk(ChunkKind.STARTED))
+        turn = self._turn
+        if turn.ended is not None:
+            return self._response()
+        journal = self.options.journal or ThreadJournal()
+        message = self.agent.input_of(self.thread.messages)
+        result = await journal.run_workflow("workflow", self.agent.workflow, message)
+        if result is None:
+            result = await self._run_alone(turn, message, answers)
+        else:
+            self.usage = total_usage(result)
+        if result is not None:
+            text, data = self.agent.reply_of(result)
+            reply = ChatMessage.assistant(text, author_name=self.agent.name)
+            if text:
+                await self.emit(self._chunk(ChunkKind.TEXT, text=text))
+            await self.emit(self._chunk(ChunkKind.MESSAGE, message=reply))
+            await self._add(messages=(reply,), usage=self.usage, ended="complete", state=data)
+        return self._response()
+
+    @property
+    def _turn(self) -> ThreadTurn:
+        return self.thread.find_turn(self.turn_id) or ThreadTurn(self.turn_id)
+
+    async def _take_in(self, given: AgentInput) -> tuple[RequestAnswer, ...]:
+        messages, answers = parted(given)
+        key, last = self.options.idempotency_key, self.thread.turn
+        if key is not None and (known := self.thread.find_turn(key)):
+            last, messages = known, ()
+        is_open = last is not None and last.ended is None
+        self.turn_id = last.id if last and (is_open or last.id == key) else key or new_id()
+        open_ids = [request.id for request in last.pending] if last is not None and is_open else []
+        for answer in answers:
+            if answer.request_id not in open_ids:
+                raise AnswerMismatchError(answer.request_id, open_ids)
+        if messages and open_ids:
+            raise ThreadBusyError(self.thread.id, open_ids)
+        if messages or answers:
+            await self._add(messages=messages, answers=answers, is_input=True)
+        return tuple((self._turn.answers or {}).values())
+
+    async def _run_alone(
+        self, turn: ThreadTurn, message: object, answers: Sequence[RequestAnswer]
+    ) -> RunResult | None:
+        """Run the workflow in this process; None if it waits."""
+        store = MemoryCheckpointStore()
+        run_id = RunId(f"{self.agent.name}-{turn.id}")
+        if turn.state is None:
+            stream = self.agent.workflow.run_stream(message, run_id=run_id, checkpoints=store)
+        else:
+            await _restore(_Paused.model_validate(turn.state), store)
+            responses = {
+                request.id: _response_to(request, answer)
+                for request in (turn.asked or {}).values()
+                for answer in answers
+                if answer.request_id == request.id and request.id not in self._used
+            }
+            stream = self.agent.workflow.resume_stream(run_id, checkpoints=store, responses=responses)
+        result = await self._follow(stream)
+        if result.status is not RunStatus.WAITING_INPUT:
+            return result
+        await self._pause(await store.latest(run_id), result.pending_requests)
+        return None
+
+    @property
+    def _used(self) -> frozenset[str]:
+        """Requests whose answers an earlier part of the turn has used."""
+        used: set[str] = set()
+        answered: set[str] = set()
+        for entry in self.thread.entries:
+            if entry.turn == self.turn_id:
+                if entry.state is not None:
+                    used |= answered
+                answered |= {answer.request_id for answer in entry.answers}
+        return frozenset(used)
+
+    async def _follow(self, stream: RunStream) -> RunResult:
+        async for event in stream:
+            if event.kind == "custom":
+                await self._pass_on(event)
+        return await stream.result()
+
+    async def _pass_on(self, event: WorkflowEvent) -> None:
+        facts = cast(dict[str, Any], event.data.get("data") or {})
+        if event.data.get("type") == COMPLETED:
+            self.usage += TokenUsage.model_validate(facts["usage"])
+        elif event.data.get("type") == UPDATE and facts["kind"] in (ChunkKind.TEXT, ChunkKind.THINKING):
+            path = (*self.options.path, self.agent.name, *facts["path"])
+            await self.emit(
+                AgentChunk(
+                    kind=ChunkKind(facts["kind"]), author_name=facts["agent"], path=path, text=facts["text"]
+                )
+            )
+
+    async def _pause(self, checkpoint: Any, pending: Sequence[InfoRequest]) -> None:  # noqa: ANN401
+        facts = checkpoint.metadata
+        state = _Paused(
+            run_id=facts.run_id,
+            metadata={name: as_json(getattr(facts, name)) for name in _FACTS},
+            head=checkpoint.head,
+            parts=dict(checkpoint.parts),
+        )
+        known = self._turn.asked or {}
+        asked = tuple(_pending(request) for request in pending if request.id not in known)
+        await self._add(asked=asked, state=state.model_dump(mode="json"), usage=self.usage)
+        for request in asked:
+            await self.emit(self._chunk(ChunkKind.REQUEST, request=request))
+
+    async def _add(self, **facts: Any) -> None:  # noqa: ANN401  # the fields of an entry
+        await self.thread.append(ThreadEntry(turn=self.turn_id, **facts))
+
+    def _response(self) -> AgentResponse[Any]:
+        turn = self._turn
+        added = self.thread.entries[self.first_entry :]
+        is_complete = turn.ended is not None
+        response: AgentResponse[Any] = AgentResponse(
+            agent=self.agent.name,
+            thread_id=self.thread.id,
+            turn=turn.id,
+            status=ResponseStatus.COMPLETE if is_complete else ResponseStatus.NEEDS_INPUT,
+            messages=tuple(one for entry in added if not entry.is_input for one in entry.messages),
+            text=turn.reply.text if turn.reply else "",
+            data=turn.state if is_complete else None,
+            usage=turn.usage,
+            pending=() if is_complete else turn.pending,
+        )
+        return response.with_output(response.data)
+
+    def _chunk(self, kind: ChunkKind, **facts: Any) -> AgentChunk:  # noqa: ANN401  # fields of the chunk
+        return AgentChunk(kind=kind, author_name=self.agent.name, path=self.options.path, **facts)
+
+
+_FACTS = ("run_id", "superstep", "status", "saved_at", "workflow_id", "version", "schema_version")
+
+
+async def _restore(paused: _Paused, store: MemoryCheckpointStore) -> None:
+    facts: dict[str, Any] = {**paused.metadata, "revision": 1}
+    facts["status"] = RunStatus(facts["status"])
+    await store.save(Checkpoint(CheckpointMetadata(**facts), paused.head, paused.parts))
+
+
+def _pending(request: InfoRequest) -> PendingRequest:
+    is_approval = request.response_type.endswith(".ApprovalResponse")
+    data = as_json(request.data)
+    question = data.get("action") if isinstance(data, dict) else data
+    return PendingRequest(
+        id=request.id,
+        kind=RequestKind.APPROVAL if is_approval else RequestKind.INFO,
+        data=data,
+        response_type=request.response_type,
+        question=question if isinstance(question, str) else "",
+        raised_at=request.raised_at,
+        expires_at=request.deadline,
+    )
+
+
+def _response_to(request: PendingRequest, answer: RequestAnswer) -> object:
+    if request.kind is RequestKind.APPROVAL:
+        return {"approved": answer.approved, "reason": answer.reason}
+    return answer.result
