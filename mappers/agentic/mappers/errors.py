@@ -51,8 +51,8 @@ class DatabaseUnavailableError(DataError, StoreUnavailableError, ConnectionError
 class DatabaseNotMigratedError(DataError):
     """Tables are missing or older than this version needs.
 
-    ``behind`` has a sentence for each history that lacks migrations. It is empty if there are no tables at
-    all: in most cases the command ran in another folder than the project's.
+    ``behind`` has a sentence for each history that lacks migrations. It is empty for a database without any
+    table: in most cases the command ran in another folder than the project's.
     """
 
     def __init__(self, url: str, behind: Sequence[str] = ()) -> None:
