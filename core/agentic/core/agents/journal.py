@@ -43,7 +43,7 @@ class ThreadJournal:
         del requests
 
     async def run_workflow(self, key: str, workflow: Workflow, message: object) -> None:
-        """Return nothing: there is no run around it."""
+        """Return nothing: it is not in a run."""
         del key, workflow, message
 
 

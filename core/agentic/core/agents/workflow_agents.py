@@ -93,7 +93,7 @@ class WorkflowAsAgent(Agent[Any]):
         return self._to_input(messages)
 
     def reply_of(self, result: RunResult) -> tuple[str, JSONValue]:
-        """Return the text of the answer to a result, and its data, if it is no text."""
+        """Return the text of the answer to a result, and its data, if it has any."""
         reply = self._to_reply(result)
         if isinstance(reply, ChatMessage):
             return reply.text, None
@@ -251,7 +251,7 @@ class _WorkflowTurn:
             if text:
                 await self.emit(self._chunk(ChunkKind.TEXT, text=text))
             await self.emit(self._chunk(ChunkKind.MESSAGE, message=reply))
-            await self._add(messages=(reply,), usage=self.usage, ended="complete", state=data)
+            await self._add(messages=(reply,), usage=self.usage, ended="complete", state={"data": data})
         return self._response()
 
     @property
@@ -356,7 +356,7 @@ class _WorkflowTurn:
             status=ResponseStatus.COMPLETE if is_complete else ResponseStatus.NEEDS_INPUT,
             messages=tuple(one for entry in added if not entry.is_input for one in entry.messages),
             text=turn.reply.text if turn.reply else "",
-            data=turn.state if is_complete else None,
+            data=turn.state.get("data") if is_complete and isinstance(turn.state, dict) else None,
             usage=turn.usage,
             pending=() if is_complete else turn.pending,
         )

@@ -44,7 +44,9 @@ class ThreadEntry(BaseModel):
     answers: tuple[RequestAnswer, ...] = ()
     ended: str | None = Field(default=None, description="``complete`` or ``stopped``: the turn's end.")
     reason: str = ""
-    state: JSONValue = Field(default=None, description="Of a workflow behind the agent that waits.")
+    state: JSONValue = Field(
+        default=None, description="Of a workflow behind the agent: its pause, or its result."
+    )
 
 
 @record

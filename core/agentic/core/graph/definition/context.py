@@ -343,7 +343,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
             message: Given to its start executors.
             is_kept: Whether it continues where it stopped. If not, it starts from the beginning; its messages
                 may be of any type, and it cannot make requests.
-            number: Identifies the call among those of this activation, from 1; the order of the calls decides
+            number: Identifies the call within this activation, from 1; the order of the calls decides
                 it if omitted. Calls that are made at a time, or not in each entry, need one.
 
         Raises:

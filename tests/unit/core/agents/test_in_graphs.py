@@ -1,0 +1,256 @@
+"""Agents as nodes of graphs, and workflows as agents, in each other to any depth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentic.core import (
+    MemoryCheckpointStore,
+    RunStatus,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowContext,
+    executor,
+)
+from agentic.core.agents import (
+    AgentExecutor,
+    AgentExecutorResponse,
+    AgentStoppedError,
+    AgentThread,
+    ChatAgent,
+    ChunkKind,
+    RequestAnswer,
+    RequestKind,
+    ResponseStatus,
+    UsageLimits,
+    WorkflowAgent,
+    chat_messages,
+    tool,
+    total_usage,
+)
+from agentic.core.graph import ApprovalResponse, RetryPolicy
+from agentic.core.llm import (
+    ChatMessage,
+    FunctionModel,
+    ModelRequest,
+    OverloadedError,
+    ScriptedModel,
+    ToolCall,
+)
+
+
+def says(name: str, *lines: Any, **options: Any) -> ChatAgent[Any]:
+    return ChatAgent(ScriptedModel(lines), name=name, **options)
+
+
+@executor(id="shout")
+async def shout(text: str, ctx: WorkflowContext) -> str:
+    await ctx.request_approval("shout", text)
+    return text.upper()
+
+
+def shouting() -> Workflow:
+    return WorkflowBuilder("shouting").set_start(shout).build()
+
+
+@pytest.mark.requirement("AG02", "AG18", "AG19", "BU14", "EN18")
+async def test_agents_in_a_graph_pass_the_whole_conversation_on() -> None:
+    writer, reviewer = says("writer", "A draft."), says("reviewer", "Good.")
+    flow = WorkflowBuilder("w").set_start(writer).add_edge(writer, reviewer).build()
+    result = await flow.run("Write!")
+    answer = result.output(AgentExecutorResponse)
+    assert answer.executor_id == "reviewer"
+    assert answer.text == "Good."
+    assert [(one.author_name, one.text) for one in answer.full_conversation] == [
+        (None, "Write!"),
+        ("writer", "A draft."),
+        ("reviewer", "Good."),
+    ]
+    assert total_usage(result).requests == 1
+    assert [one.author_name for one in chat_messages(result)] == ["reviewer"]
+
+
+async def test_an_agent_hears_other_agents_as_users_and_itself_as_itself() -> None:
+    model = ScriptedModel(["Good."])
+    reviewer = ChatAgent(model, name="reviewer")
+    said = [
+        ChatMessage.user("Write!"),
+        ChatMessage.assistant("A draft.", author_name="writer"),
+        ChatMessage.assistant("Better.", author_name="reviewer"),
+    ]
+    await WorkflowBuilder("w").set_start(reviewer).build().run(said)
+    heard = model.requests[0].messages
+    assert [(str(one.role), one.author_name) for one in heard] == [
+        ("user", None),
+        ("user", "writer"),
+        ("assistant", "reviewer"),
+    ]
+
+
+async def test_an_agent_can_take_only_the_last_message() -> None:
+    model = ScriptedModel(["Good."])
+    writer, reviewer = (
+        says("writer", "A draft."),
+        AgentExecutor(ChatAgent(model, name="reviewer"), context="last"),
+    )
+    await WorkflowBuilder("w").set_start(writer).add_edge(writer, reviewer).build().run("Write!")
+    assert [one.text for one in model.requests[0].messages] == ["A draft."]
+
+
+@pytest.mark.requirement("AG20", "BU14")
+async def test_one_agent_named_twice_is_one_node() -> None:
+    agent = says("a", "x")
+    assert list(WorkflowBuilder("w").set_start(agent).add_executor(agent).build().graph.executors) == ["a"]
+
+
+@pytest.mark.requirement("AG21", "EN23", "EN24")
+async def test_the_events_of_a_run_have_the_pieces_of_its_agents() -> None:
+    stream = WorkflowBuilder("w").set_start(says("writer", "A draft.")).build().run_stream("Write!")
+    events = [event.data async for event in stream if event.kind == "custom"]
+    assert [event["type"] for event in events] == ["agent.response_update", "agent.run_completed"]
+    assert events[0]["data"] == {"agent": "writer", "path": [], "kind": "text", "text": "A draft."}
+
+
+async def test_a_try_that_fails_asks_the_model_only_for_the_rest() -> None:
+    seen: list[str] = []
+
+    @tool
+    async def note(text: str) -> str:
+        """Note something."""
+        seen.append(text)
+        return "noted"
+
+    lines = [ToolCall(id="1", name="note", arguments={"text": "x"}), OverloadedError("a:b", "busy"), "done"]
+    model = ScriptedModel(lines)
+    node = AgentExecutor(
+        ChatAgent(model, name="a", tools=[note]), retry=RetryPolicy(max_attempts=2, first_delay_s=0)
+    )
+    result = await WorkflowBuilder("w").set_start(node).build().run("go")
+    assert result.output(AgentExecutorResponse).text == "done"
+    assert seen == ["x"]
+    assert len(model.requests) == 3
+
+
+async def test_approvals_of_an_agent_are_requests_of_the_run() -> None:
+    done: list[str] = []
+
+    @tool(approval="always")
+    async def buy(thing: str) -> str:
+        """Buy a thing."""
+        done.append(thing)
+        return "bought"
+
+    calls = [ToolCall(id=str(n), name="buy", arguments={"thing": t}) for n, t in enumerate(("tea", "car"))]
+    agent = says("shop", calls, "done", tools=[buy])
+    store, flow = MemoryCheckpointStore(), WorkflowBuilder("w").set_start(agent).build()
+    waiting = await flow.run("go", run_id="r", checkpoints=store)
+    assert waiting.status is RunStatus.WAITING_INPUT
+    tea, car = waiting.pending_requests
+    answers = {tea.id: ApprovalResponse(approved=True), car.id: ApprovalResponse(approved=False)}
+    result = await flow.resume("r", checkpoints=store, responses=answers)
+    assert result.output(AgentExecutorResponse).text == "done"
+    assert done == ["tea"]
+
+
+async def test_a_stopped_agent_fails_its_node() -> None:
+    agent = ChatAgent(
+        FunctionModel(lambda _: ToolCall(id="", name="nope")), name="a", limits=UsageLimits(max_model_calls=2)
+    )
+    with pytest.raises(AgentStoppedError, match="max_model_calls=2"):
+        await WorkflowBuilder("w").set_start(agent).build().run("go")
+
+
+async def test_an_agent_that_remembers_keeps_one_thread_for_the_run() -> None:
+    async def counting(request: ModelRequest) -> str:
+        return str(sum(1 for message in request.messages if message.role == "user"))
+
+    @executor(id="again")
+    async def again(answer: AgentExecutorResponse, ctx: WorkflowContext) -> None:
+        if answer.text == "3":
+            await ctx.yield_output(answer.text)
+        else:
+            await ctx.send_message("more")
+
+    node = AgentExecutor(ChatAgent(FunctionModel(counting), name="counter"), remembers=True)
+    flow = (
+        WorkflowBuilder("w")
+        .set_start(node)
+        .add_edge(node, again)
+        .add_edge(again, node, lambda _: True)
+        .build()
+    )
+    assert (await flow.run("go")).outputs == ("3",)
+
+
+@pytest.mark.requirement("AG15")
+async def test_a_workflow_as_agent_waits_in_its_thread_and_goes_on_in_another_process() -> None:
+    agent = shouting().as_agent("shouter")
+    thread = agent.new_thread()
+    waiting = await agent.run("hello", thread)
+    assert waiting.status is ResponseStatus.NEEDS_INPUT
+    assert waiting.pending[0].kind is RequestKind.APPROVAL
+    restored = AgentThread.deserialize(thread.serialize())
+    answer = RequestAnswer(request_id=waiting.pending[0].id)
+    response = await shouting().as_agent("shouter").run(answer, restored)
+    assert (response.text, response.output) == ("HELLO", "HELLO")
+
+
+async def test_a_workflow_as_agent_knows_the_whole_thread() -> None:
+    def recall(request: ModelRequest) -> str:
+        return "You are Ada." if "Ada" in request.messages[0].text else "Who are you?"
+
+    def agent() -> Any:
+        flow = WorkflowBuilder("w").set_start(ChatAgent(FunctionModel(recall), name="host")).build()
+        return flow.as_agent("greeter")
+
+    thread = agent().new_thread()
+    await agent().run("I am Ada.", thread)
+    again = await agent().run("What is my name?", AgentThread.deserialize(thread.serialize()))
+    assert again.text == "You are Ada."
+
+
+@pytest.mark.requirement("AG16")
+async def test_workflows_and_agents_nest_to_any_depth_and_ask_through_all_of_them() -> None:
+    tools = [shouting().as_agent("one"), shouting().as_agent("two")]
+    calls = [ToolCall(id=name, name=name, arguments={"task": name}) for name in ("one", "two")]
+    model = ScriptedModel([calls, "done"])
+    inner = WorkflowBuilder("inner").set_start(ChatAgent(model, name="boss", tools=tools)).build()
+    outer = WorkflowBuilder("outer").set_start(inner.as_agent("meta")).build()
+    store = MemoryCheckpointStore()
+    first = await outer.run("go", run_id="r", checkpoints=store)
+    one, two = (request.id for request in first.pending_requests)
+    yes = ApprovalResponse(approved=True)
+    second = await outer.resume("r", checkpoints=store, responses={two: yes})
+    assert [request.id for request in second.pending_requests] == [one]
+    result = await outer.resume("r", checkpoints=store, responses={one: yes})
+    assert result.output(AgentExecutorResponse).text == "done"
+    contents = {one.call_id: one.content for one in model.requests[1].messages[-1].tool_results}
+    assert contents == {"one": "ONE", "two": "TWO"}
+
+
+async def test_the_pieces_of_agents_in_a_workflow_reach_the_reader_of_the_outer_agent() -> None:
+    flow = WorkflowBuilder("w").set_start(says("writer", "A draft.")).build()
+    pieces = [piece async for piece in flow.as_agent("press").run_stream("Write!")]
+    texts = [(piece.author_name, piece.path, piece.text) for piece in pieces if piece.kind is ChunkKind.TEXT]
+    assert texts[0] == ("writer", ("press",), "A draft.")
+    assert pieces[-1].response is not None
+    assert pieces[-1].response.usage.requests == 1
+
+
+@pytest.mark.requirement("AG12", "AG13", "AG14")
+async def test_a_workflow_agent_gives_tasks_to_its_workflow_and_talks_otherwise() -> None:
+    agent = WorkflowAgent(
+        ScriptedModel(["Fine."]),
+        shouting(),
+        name="helper",
+        extract_task=lambda messages: messages[-1].text.removeprefix("Please write "),
+        format_result=lambda result: f"Here it is: {result.outputs[0]}",
+    )
+    thread = agent.new_thread()
+    assert (await agent.run("How are you?", thread)).text == "Fine."
+    waiting = await agent.run("Please write a poem", thread)
+    response = await agent.run(RequestAnswer(request_id=waiting.pending[0].id), thread)
+    assert response.text == "Here it is: A POEM"
+    assert [message.text for message in thread.messages][-1] == "Here it is: A POEM"

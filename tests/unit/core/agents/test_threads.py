@@ -1,0 +1,176 @@
+"""Threads: logs that can be stored, moved and continued at any point."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.core.agents import (
+    AgentThread,
+    ChatAgent,
+    MemoryThreadStore,
+    ThreadConflictError,
+    ThreadEntry,
+    ThreadExistsError,
+    ThreadFormatError,
+    ThreadNotFoundError,
+    tool,
+)
+from agentic.core.llm import ChatMessage, ScriptedModel, ToolCall
+
+
+class Stopped(Exception):  # noqa: N818  # a process that dies is not an error
+    """The process died."""
+
+
+class DyingStore(MemoryThreadStore):
+    """Fails after a number of entries, as a process that dies between them."""
+
+    def __init__(self, last: int) -> None:
+        super().__init__()
+        self.last = last
+
+    async def append(self, thread_id: str, number: int, entry: ThreadEntry) -> None:
+        if number > self.last:
+            raise Stopped
+        await super().append(thread_id, number, entry)
+
+
+def conversation(calls: list[list[int]], done: list[int]) -> tuple[list[Any], list[Any]]:
+    """Return the lines of a model that makes these calls, and its tools."""
+
+    @tool
+    async def count(number: int) -> int:
+        """Count."""
+        done.append(number)
+        return number
+
+    lines: list[Any] = [
+        [ToolCall(id=f"c{number}", name="count", arguments={"number": number}) for number in numbers]
+        for numbers in calls
+    ]
+    return [*lines, "done"], [count]
+
+
+@pytest.mark.requirement("TH03")
+@given(
+    sizes=st.lists(st.integers(min_value=1, max_value=3), max_size=4),
+    cut=st.integers(min_value=1, max_value=20),
+)
+async def test_a_conversation_that_is_cut_after_any_entry_goes_on_alike_in_another_process(
+    sizes: list[int], cut: int
+) -> None:
+    numbers = iter(range(100))
+    calls = [[next(numbers) for _ in range(size)] for size in sizes]
+    whole: list[int] = []
+    lines, tools = conversation(calls, whole)
+    agent = ChatAgent(ScriptedModel(lines), tools=tools)
+    uncut = agent.new_thread()
+    await agent.run("go", uncut)
+
+    done: list[int] = []
+    _, tools = conversation(calls, done)
+    store = DyingStore(cut)
+    thread = ChatAgent(ScriptedModel(lines), tools=tools, store=store).new_thread()
+    try:
+        await ChatAgent(ScriptedModel(lines), tools=tools).run("go", thread)
+    except Stopped:
+        store.last = 1_000
+        restored = await AgentThread.load(thread.id, store)
+        replies = sum(1 for one in restored.messages if one.role == "assistant")
+        rest = ChatAgent(ScriptedModel(lines[replies:]), tools=tools)
+        if (await store.load(thread.id)).entries[-1].ended is None:
+            await rest.run((), restored)
+        thread = restored
+    assert _contents(thread) == _contents(uncut)
+    assert sorted(set(done)) == sorted(set(whole))
+    # A result that was not stored is lost with its process: its tool runs again. No other does.
+    assert len(done) - len(whole) <= max(sizes, default=0)
+
+
+def _contents(thread: AgentThread) -> list[Any]:
+    parts = [part.model_dump() for message in thread.messages for part in message.parts]
+    return sorted(json.dumps(part, sort_keys=True) for part in parts)
+
+
+@pytest.mark.requirement("TH02", "TH04", "TH05", "TH06", "TH07")
+async def test_a_stored_thread_is_loaded_and_continued_by_its_id() -> None:
+    store = MemoryThreadStore()
+    agent = ChatAgent(ScriptedModel(["hello", "again"]), name="host", store=store)
+    thread = agent.new_thread(user_id="ada", title="greetings")
+    await agent.run("hi", thread)
+    loaded = await AgentThread.load(thread.id, store)
+    assert (loaded.metadata.agent, loaded.metadata.user_id) == ("host", "ada")
+    await agent.run("more", loaded)
+    assert [message.text for message in loaded.messages] == ["hi", "hello", "more", "again"]
+    assert [one.id for one in await store.list(user_id="ada")] == [thread.id]
+    assert await store.list(user_id="bob") == []
+    assert await store.delete(thread.id)
+    with pytest.raises(ThreadNotFoundError, match=thread.id):
+        await AgentThread.load(thread.id, store)
+
+
+async def test_two_processes_that_continue_one_thread_do_not_mix() -> None:
+    store = MemoryThreadStore()
+    agent = ChatAgent(ScriptedModel(["hello", "one", "two"]), store=store)
+    thread = agent.new_thread()
+    await agent.run("hi", thread)
+    first, second = [await AgentThread.load(thread.id, store) for _ in range(2)]
+    await agent.run("a", first)
+    with pytest.raises(ThreadConflictError, match="another process has written entry"):
+        await agent.run("b", second)
+    assert (await store.load(thread.id)).entries == tuple(first.entries)
+
+
+async def test_a_thread_in_memory_is_saved_with_all_its_entries() -> None:
+    store = MemoryThreadStore()
+    agent = ChatAgent(ScriptedModel(["hello", "again"]))
+    thread = agent.new_thread()
+    await agent.run("hi", thread)
+    await thread.save(store)
+    await agent.run("more", thread)
+    assert (await AgentThread.load(thread.id, store)).messages == thread.messages
+    other = AgentThread(
+        thread.metadata.model_copy(update={"user_id": "eve"}), thread_id=thread.id, entries=thread.entries
+    )
+    with pytest.raises(ThreadExistsError):
+        await other.save(store)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("", "not a stored thread"),
+        ("[]", "not a stored thread"),
+        ('{"format": 1}', "not a stored thread"),
+        ('{"format": 99}', "format 99, but this version reads 1"),
+        ("[" * 100_000, "not a stored thread"),
+    ],
+)
+def test_other_data_is_no_thread(data: str, message: str) -> None:
+    with pytest.raises(ThreadFormatError, match=message):
+        AgentThread.deserialize(data)
+
+
+@pytest.mark.requirement("AG04")
+def test_the_stored_form_of_a_thread_stays() -> None:
+    stored = (
+        '{"format":1,"id":"t1","metadata":{"agent":"host","user_id":"ada","created_at":1.5,"title":"",'
+        '"format":1},"entries":[{"turn":"u1","messages":[{"role":"user","parts":[{"kind":"text","text":"hi"}]}],'
+        '"is_input":true},{"turn":"u1","messages":[{"role":"assistant","parts":[{"kind":"tool_call","id":"c1",'
+        '"name":"buy","arguments":{"thing":"tea"}}],"author_name":"host"}],"usage":{"input_tokens":3,'
+        '"requests":1}},{"turn":"u1","asked":[{"id":"r1","kind":"approval","call":{"kind":"tool_call","id":"c1",'
+        '"name":"buy","arguments":{"thing":"tea"}},"question":"call buy","raised_at":2.5}]},{"turn":"u1",'
+        '"answers":[{"request_id":"r1","answered_by":"bob"}]},{"turn":"u1","messages":[{"role":"tool","parts":'
+        '[{"kind":"tool_result","call_id":"c1","name":"buy","content":{"price":3.5}}]}],"usage":'
+        '{"tool_calls":1}},{"turn":"u1","ended":"stopped","reason":"enough"}]}'
+    )
+    thread = AgentThread.deserialize(stored)
+    assert thread.serialize().decode() == stored
+    assert thread.messages[0] == ChatMessage.user("hi")
+    assert thread.usage.total_tokens == 3
+    assert thread.pending == ()
