@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         ToolCallChunk,
         ToolDefinition,
     )
-    from agentic.core.llm.scripted import FunctionModel, ScriptedModel, ScriptEndedError
+    from agentic.core.llm.scripted import FunctionModel, ScriptedModel, ScriptEndedError, ScriptLine
     from agentic.core.llm.usage import TokenUsage
 
 _HOMES = {
@@ -93,7 +93,7 @@ _HOMES = {
         ),
         "requests",
     ),
-    **dict.fromkeys(("FunctionModel", "ScriptEndedError", "ScriptedModel"), "scripted"),
+    **dict.fromkeys(("FunctionModel", "ScriptEndedError", "ScriptLine", "ScriptedModel"), "scripted"),
     "TokenUsage": "usage",
 }
 
@@ -126,6 +126,7 @@ __all__ = [
     "ReplyFold",
     "SchemaNotMetError",
     "ScriptEndedError",
+    "ScriptLine",
     "ScriptedModel",
     "StopReason",
     "StructuredMode",

@@ -12,7 +12,7 @@ from agentic.core.llm.messages import ChatMessage, ToolCall
 from agentic.core.llm.requests import ModelReply, ModelRequest, StopReason
 from agentic.core.llm.usage import TokenUsage
 
-Line = str | ToolCall | Sequence[ToolCall] | ChatMessage | ModelReply | Exception
+ScriptLine = str | ToolCall | Sequence[ToolCall] | ChatMessage | ModelReply | Exception
 """A line of a script: a text, calls of tools, a message, a whole reply, or the error to raise."""
 
 CHARS_PER_TOKEN = 4
@@ -44,7 +44,7 @@ class ScriptedModel(LLMAdapter):
 
     def __init__(
         self,
-        script: Iterable[Line],
+        script: Iterable[ScriptLine],
         *,
         name: str = "scripted:model",
         structured: StructuredMode = "native",
@@ -57,7 +57,7 @@ class ScriptedModel(LLMAdapter):
         self._cost_usd = cost_usd
 
     @classmethod
-    def repeating(cls, line: Line, *, times: int) -> Self:
+    def repeating(cls, line: ScriptLine, *, times: int) -> Self:
         """Return a model that says the same several times."""
         return cls([line] * times)
 
@@ -90,7 +90,10 @@ class FunctionModel(LLMAdapter):
     """
 
     def __init__(
-        self, function: Callable[[ModelRequest], Line | Awaitable[Line]], *, name: str = "function:model"
+        self,
+        function: Callable[[ModelRequest], ScriptLine | Awaitable[ScriptLine]],
+        *,
+        name: str = "function:model",
     ) -> None:
         self.name = name
         self._function = function
@@ -104,7 +107,7 @@ class FunctionModel(LLMAdapter):
 
 
 def reply_of(
-    line: Line, request: ModelRequest, model: str, call_prefix: str, cost_usd: float | None
+    line: ScriptLine, request: ModelRequest, model: str, call_prefix: str, cost_usd: float | None
 ) -> ModelReply:
     """Return a line as a reply, with an estimate of its tokens.
 

@@ -122,7 +122,11 @@ async def test_a_try_that_fails_asks_the_model_only_for_the_rest() -> None:
         seen.append(text)
         return "noted"
 
-    lines = [ToolCall(id="1", name="note", arguments={"text": "x"}), OverloadedError("a:b", "busy"), "done"]
+    lines: list[ScriptLine] = [
+        ToolCall(id="1", name="note", arguments={"text": "x"}),
+        OverloadedError("a:b", "busy"),
+        "done",
+    ]
     model = ScriptedModel(lines)
     node = AgentExecutor(
         ChatAgent(model, name="a", tools=[note]), retry=RetryPolicy(max_attempts=2, first_delay_s=0)

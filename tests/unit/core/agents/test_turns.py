@@ -33,6 +33,7 @@ from agentic.core.llm import (
     OverloadedError,
     RateLimitedError,
     ScriptedModel,
+    ScriptLine,
     StopReason,
     ToolCall,
 )
@@ -127,7 +128,11 @@ async def test_the_model_reads_why_a_call_failed_and_can_correct_it(asked: ToolC
 
 
 async def test_calls_that_a_model_numbers_alike_in_each_reply_are_told_apart() -> None:
-    lines = [call("price", "c1", product="tea"), call("price", "c1", product="gold"), "done"]
+    lines: list[ScriptLine] = [
+        call("price", "c1", product="tea"),
+        call("price", "c1", product="gold"),
+        "done",
+    ]
     model = ScriptedModel(lines)
     await ChatAgent(model, tools=[price]).run("tea?")
     results = [one for message in model.requests[2].messages for one in message.tool_results]
@@ -156,7 +161,7 @@ async def test_a_tool_that_only_reads_runs_once_for_equal_calls_of_a_turn() -> N
 
 @pytest.mark.requirement("AG06", "AG07")
 async def test_a_stream_brings_the_pieces_in_order_and_ends_with_the_answer_of_run() -> None:
-    script = [[call("price", "c1", product="tea")], "Tea costs 3.50."]
+    script: list[ScriptLine] = [[call("price", "c1", product="tea")], "Tea costs 3.50."]
     agent = ChatAgent(ScriptedModel(script), name="clerk", tools=[price])
     pieces = [piece async for piece in agent.run_stream("tea?")]
     assert [piece.kind for piece in pieces] == [

@@ -109,7 +109,7 @@ class ApprovalRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     action: str = Field(min_length=1, description="The action: a verb, for people and for rules.")
-    details: JsonValue = Field(None, description="Facts for the decision.")
+    details: JsonValue = Field(default=None, description="Facts for the decision.")
 
 
 class ApprovalResponse(BaseModel):
@@ -120,7 +120,7 @@ class ApprovalResponse(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     approved: bool = Field(description="Whether the action is allowed.")
-    reason: str = Field("", description="Reason of the decision.")
+    reason: str = Field(default="", description="Reason of the decision.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
