@@ -37,6 +37,7 @@ from agentic.core.llm import (
     ModelRequest,
     OverloadedError,
     ScriptedModel,
+    ScriptLine,
     ToolCall,
 )
 
