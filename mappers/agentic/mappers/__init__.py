@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         ScheduleModel,
         SourceColumns,
     )
+    from agentic.mappers.threads.store import SqlThreadStore
     from agentic.mappers.upserts.mapper import ResultMapper, get_result_mapper
     from agentic.mappers.upserts.sentinels import CLEARED, value_or_cleared
     from agentic.mappers.upserts.snapshots import Counters, MetricSnapshotModel
@@ -108,6 +109,7 @@ __all__ = [
     "SchemaDriftError",
     "SourceColumns",
     "SqlCheckpointStore",
+    "SqlThreadStore",
     "StoredResults",
     "UTCDateTime",
     "UnknownAgentError",
@@ -174,6 +176,7 @@ _HOMES = {
     "SchemaDriftError": "errors",
     "SourceColumns": "tables.core",
     "SqlCheckpointStore": "checkpoints.store",
+    "SqlThreadStore": "threads.store",
     "StoredResults": "catalog.executions",
     "UTCDateTime": "tables.columns",
     "UnknownAgentError": "errors",

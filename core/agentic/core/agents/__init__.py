@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind
     from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
     from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata
+    from agentic.core.agents.threads.keyvalue import KeyValueThreadStore
     from agentic.core.agents.threads.store import MemoryThreadStore, StoredThread, ThreadStore
     from agentic.core.agents.threads.thread import AgentThread
     from agentic.core.agents.tools.agents import AgentTool
@@ -79,6 +80,7 @@ _HOMES = {
     **dict.fromkeys(("RequestAnswer", "PendingRequest", "RequestKind"), "requests"),
     **dict.fromkeys(("AgentChunk", "AgentResponse", "ChunkKind", "ResponseStatus"), "responses"),
     **dict.fromkeys(("ThreadEntry", "ThreadMetadata"), "threads.entries"),
+    "KeyValueThreadStore": "threads.keyvalue",
     **dict.fromkeys(("MemoryThreadStore", "StoredThread", "ThreadStore"), "threads.store"),
     "AgentThread": "threads.thread",
     "AgentTool": "tools.agents",
@@ -106,6 +108,7 @@ __all__ = [
     "ExternalTool",
     "FunctionTool",
     "Guard",
+    "KeyValueThreadStore",
     "MemoryContext",
     "MemoryProvider",
     "MemoryScope",

@@ -15,11 +15,13 @@ pytest.register_assert_rewrite(
             "http_peer",
             "http_transport",
             "ledger",
+            "thread_contract",
         )
     )
 )
 
 from agentic.core.testing.checkpoint_contract import CheckpointStoreContract  # noqa: E402 - rewritten first
 from agentic.core.testing.ledger_contract import LedgerContract  # noqa: E402 - rewritten first
+from agentic.core.testing.thread_contract import ThreadStoreContract  # noqa: E402 - rewritten first
 
-__all__ = ["CheckpointStoreContract", "LedgerContract"]
+__all__ = ["CheckpointStoreContract", "LedgerContract", "ThreadStoreContract"]

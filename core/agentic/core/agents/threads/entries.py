@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -99,6 +100,11 @@ class ThreadTurn:
             entry.reason or self.reason,
             self.state if entry.state is None else entry.state,
         )
+
+
+def stored_text(model: BaseModel) -> str:
+    """Return JSON in ASCII, without fields that have their default: text with invalid Unicode survives it."""
+    return json.dumps(model.model_dump(exclude_defaults=True), separators=(",", ":"))
 
 
 def turns_of(entries: Iterable[ThreadEntry]) -> dict[str, ThreadTurn]:

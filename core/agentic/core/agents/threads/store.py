@@ -95,11 +95,12 @@ class MemoryThreadStore:
 
     async def list(self, *, user_id: str | None = None, agent: str | None = None) -> Sequence[StoredThread]:
         """Return the threads of a person or an agent; see :class:`ThreadStore`."""
-        return [
+        found = [
             StoredThread(one.id, one.metadata)
             for one in self._threads.values()
             if user_id in (None, one.metadata.user_id) and agent in (None, one.metadata.agent)
         ]
+        return sorted(found, key=lambda one: (one.metadata.created_at, one.id))
 
     async def delete(self, thread_id: str) -> bool:
         """Remove a thread; see :class:`ThreadStore`."""

@@ -134,8 +134,8 @@ class AgentThread:
         document = {
             "format": THREAD_FORMAT,
             "id": self.id,
-            "metadata": self.metadata.model_dump(mode="json"),
-            "entries": [entry.model_dump(mode="json", exclude_defaults=True) for entry in self.entries],
+            "metadata": self.metadata.model_dump(),
+            "entries": [entry.model_dump(exclude_defaults=True) for entry in self.entries],
         }
         return json.dumps(document, separators=(",", ":")).encode()
 

@@ -1,0 +1,1 @@
+"""The threads of agents in SQL."""

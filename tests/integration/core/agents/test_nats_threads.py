@@ -1,0 +1,60 @@
+"""Threads in a NATS bucket, and in the one in memory that has the same interface."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from agentic.core.agents import AgentThread, ChatAgent, KeyValueThreadStore, MemoryThreadStore, ThreadStore
+from agentic.core.bus import MemoryKeyValue
+from agentic.core.llm import ScriptedModel
+from agentic.core.services import Supervisor, nats_service
+from agentic.core.testing import ThreadStoreContract
+
+pytestmark = pytest.mark.integration
+
+
+class TestMemoryThreadStore(ThreadStoreContract):
+    @pytest.fixture
+    def store(self) -> ThreadStore:
+        return MemoryThreadStore()
+
+
+class TestInMemoryBucket(ThreadStoreContract):
+    @pytest.fixture
+    def store(self) -> ThreadStore:
+        return KeyValueThreadStore(MemoryKeyValue())
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def nats_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """Return the URL of an embedded server of this module's own."""
+    home: Path = tmp_path_factory.mktemp("nats")
+    async with Supervisor(home, [nats_service(home)]) as supervisor:
+        yield supervisor.urls["nats"]
+
+
+@pytest.mark.requirement("TH02", "TH06", "TH07", "NA13")
+class TestNatsThreadStore(ThreadStoreContract):
+    @pytest.fixture
+    async def store(self, nats_url: str, request: pytest.FixtureRequest) -> AsyncIterator[ThreadStore]:
+        async with KeyValueThreadStore.open(nats_url, project=request.node.name) as store:
+            yield store
+
+
+async def test_a_conversation_goes_on_from_the_server_in_another_process(nats_url: str) -> None:
+    async with KeyValueThreadStore.open(nats_url, project="talk") as store:
+        thread = ChatAgent(ScriptedModel([]), name="host", store=store).new_thread()
+        await ChatAgent(ScriptedModel(["hello"]), name="host").run("hi", thread)
+    async with KeyValueThreadStore.open(nats_url, project="talk") as store:
+        again = await AgentThread.load(thread.id, store)
+        await ChatAgent(ScriptedModel(["yes"]), name="host").run("still there?", again)
+        assert [one.text for one in (await AgentThread.load(thread.id, store)).messages] == [
+            "hi",
+            "hello",
+            "still there?",
+            "yes",
+        ]
