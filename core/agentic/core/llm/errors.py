@@ -161,7 +161,11 @@ class MissingSdkError(AgenticError, ImportError):
 class MissingKeyError(AgenticError, LookupError):
     """No key for a provider is set."""
 
-    def __init__(self, provider: str, variable: str) -> None:
-        super().__init__(f"models of {provider!r} need a key: set {variable}, or pass api_key=...")
+    def __init__(self, provider: str, variable: str, *, host: str | None = None) -> None:
+        step = f"set {variable}, or pass api_key=..."
+        if host:
+            step = f"pass api_key=... for {host} ({variable} is sent to the provider's own host only)"
+        super().__init__(f"models of {provider!r} need a key: {step}")
         self.provider = provider
         self.variable = variable
+        self.host = host

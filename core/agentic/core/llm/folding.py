@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from secrets import token_hex
+from typing import Literal
 
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, ChatRole, Part, TextPart, ThinkingPart, ToolCall
@@ -41,11 +43,23 @@ class ReplyFold:
             call.name = call.name or chunk.name
             call.pieces.append(chunk.arguments)
 
+    def begin(self, kind: Literal["text", "thinking"]) -> None:
+        """Begin a new part, even after one of the same kind; it is left out if it stays empty."""
+        self._parts.append(_Text(kind))
+
     def mark(self, opaque: Mapping[str, JSONValue], *, call: int | None = None) -> None:
         """Keep data that the provider wants back, with the call of that index, or with the last part."""
         part = self._calls.get(call) if call is not None else (self._parts[-1] if self._parts else None)
         if part is None:
             part = self._text("thinking")
+        part.opaque = {**(part.opaque or {}), **opaque}
+
+    def mark_thinking(self, opaque: Mapping[str, JSONValue]) -> None:
+        """Keep data that the provider wants back with its thoughts: with their first part, perhaps empty."""
+        part = next((one for one in self._parts if isinstance(one, _Text) and one.kind == "thinking"), None)
+        if part is None:
+            part = _Text("thinking")
+            self._parts.insert(0, part)
         part.opaque = {**(part.opaque or {}), **opaque}
 
     def reply(
@@ -61,7 +75,7 @@ class ReplyFold:
         Raises:
             CutReplyError: A call has no name.
         """
-        parts = tuple(part.whole(f"call_{number}", self.model) for number, part in enumerate(self._parts))
+        parts = tuple(part.whole(self.model) for part in self._parts if not part.is_empty)
         if stop_reason is StopReason.END and self._calls:
             stop_reason = StopReason.TOOL_CALLS
         message = ChatMessage(role=ChatRole.ASSISTANT, parts=parts)
@@ -82,7 +96,11 @@ class _Text:
         self.pieces: list[str] = []
         self.opaque: dict[str, JSONValue] | None = None
 
-    def whole(self, _: str, __: str) -> Part:
+    @property
+    def is_empty(self) -> bool:
+        return self.opaque is None and not any(self.pieces)
+
+    def whole(self, _: str) -> Part:
         cls = TextPart if self.kind == "text" else ThinkingPart
         return cls(text="".join(self.pieces), opaque=self.opaque)
 
@@ -94,10 +112,15 @@ class _Call:
         self.pieces: list[str] = []
         self.opaque: dict[str, JSONValue] | None = None
 
-    def whole(self, call_id: str, model: str) -> Part:
+    @property
+    def is_empty(self) -> bool:
+        return False
+
+    def whole(self, model: str) -> Part:
         if not self.name:
             raise CutReplyError(model, "a call of a tool has no name")
-        return tool_call(self.id or call_id, self.name, "".join(self.pieces), self.opaque)
+        # Gemini and Ollama give no ids, and an id is used once in a conversation.
+        return tool_call(self.id or f"call_{token_hex(12)}", self.name, "".join(self.pieces), self.opaque)
 
 
 def tool_call(

@@ -15,6 +15,7 @@ pytest.register_assert_rewrite(
             "http_peer",
             "http_transport",
             "ledger",
+            "llm",
             "thread_contract",
         )
     )
@@ -22,6 +23,7 @@ pytest.register_assert_rewrite(
 
 from agentic.core.testing.checkpoint_contract import CheckpointStoreContract  # noqa: E402 - rewritten first
 from agentic.core.testing.ledger_contract import LedgerContract  # noqa: E402 - rewritten first
+from agentic.core.testing.llm import LLMAdapterContract  # noqa: E402 - rewritten first
 from agentic.core.testing.thread_contract import ThreadStoreContract  # noqa: E402 - rewritten first
 
-__all__ = ["CheckpointStoreContract", "LedgerContract", "ThreadStoreContract"]
+__all__ = ["CheckpointStoreContract", "LLMAdapterContract", "LedgerContract", "ThreadStoreContract"]

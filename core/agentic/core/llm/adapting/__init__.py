@@ -1,0 +1,43 @@
+"""Parts for adapters to models: access, errors, schemas, event streams. For plugins that add a provider."""
+
+from __future__ import annotations
+
+from agentic.core.llm.adapting.access import Access, ProviderHome, find_access, is_private_host
+from agentic.core.llm.adapting.contents import (
+    arguments_text,
+    json_text,
+    refused_part,
+    result_text,
+    spoken_text,
+    text_of_data,
+)
+from agentic.core.llm.adapting.failures import FailedAnswer, clean, failure_of, parse_failure
+from agentic.core.llm.adapting.schemas import FittedSchema, SchemaDialect, fit_schema, restored_reply
+from agentic.core.llm.adapting.sdk import CONNECT_S, SdkAdapter, SdkFaults
+from agentic.core.llm.adapting.sse import EventDecoder, LongEventError
+
+__all__ = [
+    "CONNECT_S",
+    "Access",
+    "EventDecoder",
+    "FailedAnswer",
+    "FittedSchema",
+    "LongEventError",
+    "ProviderHome",
+    "SchemaDialect",
+    "SdkAdapter",
+    "SdkFaults",
+    "arguments_text",
+    "clean",
+    "failure_of",
+    "find_access",
+    "fit_schema",
+    "is_private_host",
+    "json_text",
+    "parse_failure",
+    "refused_part",
+    "restored_reply",
+    "result_text",
+    "spoken_text",
+    "text_of_data",
+]

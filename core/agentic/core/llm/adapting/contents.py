@@ -1,0 +1,100 @@
+"""Pieces of messages in the forms that providers want."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from agentic.core.llm.errors import BadModelRequestError
+from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, Part, ToolCall, ToolResult
+from agentic.core.llm.requests import ModelRequest
+from agentic.core.types import JSONValue
+
+_FITTING: dict[ChatRole, frozenset[str]] = {
+    ChatRole.SYSTEM: frozenset({"text"}),
+    ChatRole.USER: frozenset({"text", "data"}),
+    ChatRole.ASSISTANT: frozenset({"text", "thinking", "tool_call"}),
+    ChatRole.TOOL: frozenset({"tool_result"}),
+}
+_NAMES = {
+    "text": "a text",
+    "thinking": "thoughts",
+    "tool_call": "a tool call",
+    "tool_result": "a tool result",
+    "data": "an image or file",
+}
+
+
+def check_request(model: str, request: ModelRequest) -> None:
+    """Refuse a request that no provider accepts, before it is sent.
+
+    Raises:
+        BadModelRequestError: It has no message, a part in a message of a wrong role, an unknown tool choice,
+            or a schema of something that is not an object.
+    """
+    if not request.messages:
+        raise BadModelRequestError(model, "the request has no messages")
+    for message in request.messages:
+        for part in message.parts:
+            if part.kind not in _FITTING[message.role]:
+                raise refused_part(model, part, f"in a message of the role {message.role.value!r}")
+    known = ("auto", "none", "required", *(tool.name for tool in request.tools))
+    if request.tool_choice not in known or (request.tool_choice == "required" and not request.tools):
+        raise BadModelRequestError(
+            model,
+            f"tool_choice {request.tool_choice!r} is not a tool of the request (known: {', '.join(known)})",
+        )
+    schemas = {f"of the tool {tool.name!r}": tool.parameters for tool in request.tools}
+    if request.output is not None:
+        schemas["of the output"] = request.output.schema_
+    for name, schema in schemas.items():
+        if schema.get("type") != "object" and "$ref" not in schema:
+            raise BadModelRequestError(
+                model, f"the schema {name} must have the type 'object', not {schema.get('type')!r}"
+            )
+
+
+def refused_part(model: str, part: Part, why: str) -> BadModelRequestError:
+    """Return the error for a part that cannot be sent."""
+    shown = f" of the type {part.media_type!r}" if isinstance(part, DataPart) else ""
+    return BadModelRequestError(model, f"{_NAMES[part.kind]}{shown} ({part.kind}) cannot be sent {why}")
+
+
+def result_text(result: ToolResult, *, marks_errors: bool) -> str:
+    """Return the content of a tool result as text: JSON, if it is not a text.
+
+    Args:
+        result: The result.
+        marks_errors: Begin an error with ``Error: ``, for providers that have no flag for errors.
+    """
+    content = result.content
+    text = content if isinstance(content, str) else json_text(content)
+    return f"Error: {text}" if marks_errors and result.is_error else text
+
+
+def arguments_text(call: ToolCall) -> str:
+    """Return the arguments of a call as the JSON text that the model wrote, or that it could have written."""
+    return call.invalid if call.invalid is not None else json_text(call.arguments)
+
+
+def json_text(value: JSONValue) -> str:
+    """Return compact JSON, in the order of the data: the same data always give the same text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def spoken_text(message: ChatMessage, text: str) -> str:
+    """Return a text with the name of its author in front, where several people or agents speak."""
+    is_named = message.author_name and message.role is ChatRole.USER
+    return f"{message.author_name}: {text}" if is_named else text
+
+
+def text_of_data(part: DataPart) -> str | None:
+    """Return the text of a file that is text; None for any other one."""
+    is_text = part.media_type.startswith("text/") or part.media_type == "application/json"
+    if not is_text or part.data is None:
+        return None
+    try:
+        text = base64.b64decode(part.data, validate=True).decode()
+    except ValueError:
+        return None
+    return f"{part.name}:\n{text}" if part.name else text
