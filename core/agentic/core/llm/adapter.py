@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any, Literal, Self
 
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, as_messages
+from agentic.core.llm.prices import price_of
 from agentic.core.llm.requests import ModelDelta, ModelReply, ModelRequest, ToolCallChunk, ToolDefinition
+from agentic.core.llm.usage import TokenUsage
 from agentic.core.records import record
 
 StructuredMode = Literal["native", "tool", "prompt"]
@@ -62,9 +65,10 @@ class LLMAdapter(ABC):
         Raises:
             ModelError: The model did not reply.
         """
-        async for delta in self.stream(request):
-            if delta.reply is not None:
-                return delta.reply
+        async with opened_stream(self, request) as deltas:
+            async for delta in deltas:
+                if delta.reply is not None:
+                    return delta.reply
         raise CutReplyError(self.name, "its stream ended without a whole reply")
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
@@ -103,6 +107,10 @@ class LLMAdapter(ABC):
         # By name, also for type checkers, because agents are a room above this one.
         return import_module("agentic.core.agents").ChatAgent(self, instructions, name=name, **options)
 
+    def cost_of(self, usage: TokenUsage) -> float | None:
+        """Return the cost of such a use in US dollars; None if the price is not known."""
+        return price_of(self.name, usage)
+
     async def aclose(self) -> None:  # noqa: B027  # most have nothing to close
         """Close connections; the adapter can be used again afterwards."""
 
@@ -111,6 +119,19 @@ class LLMAdapter(ABC):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+@asynccontextmanager
+async def opened_stream(
+    model: LLMAdapter, request: ModelRequest
+) -> AsyncGenerator[AsyncIterator[ModelDelta], None]:
+    """Begin a stream, and close it at the end of the block: its connection must not wait for the garbage."""
+    deltas = model.stream(request)
+    try:
+        yield deltas
+    finally:
+        if isinstance(deltas, AsyncGenerator):
+            await deltas.aclose()
 
 
 def pieces_of(reply: ModelReply) -> list[ModelDelta]:

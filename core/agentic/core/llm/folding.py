@@ -9,6 +9,7 @@ from typing import Literal
 
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, ChatRole, Part, TextPart, ThinkingPart, ToolCall
+from agentic.core.llm.prices import price_of, priced
 from agentic.core.llm.requests import ModelDelta, ModelReply, StopReason
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.types import JSONValue
@@ -30,6 +31,9 @@ class ReplyFold:
 
     def add(self, delta: ModelDelta) -> None:
         """Take one piece."""
+        if delta.restarted:
+            self._parts.clear()
+            self._calls.clear()
         if delta.thinking:
             self._text("thinking").pieces.append(delta.thinking)
         if delta.text:
@@ -72,6 +76,8 @@ class ReplyFold:
     ) -> ModelReply:
         """Return the whole reply.
 
+        A cost that ``usage`` does not give is computed by the price of the model, if it is known.
+
         Raises:
             CutReplyError: A call has no name.
         """
@@ -79,7 +85,8 @@ class ReplyFold:
         if stop_reason is StopReason.END and self._calls:
             stop_reason = StopReason.TOOL_CALLS
         message = ChatMessage(role=ChatRole.ASSISTANT, parts=parts)
-        return ModelReply(message=message, usage=usage, stop_reason=stop_reason, model=model, id=reply_id)
+        paid = priced(usage, price_of(self.model, usage))
+        return ModelReply(message=message, usage=paid, stop_reason=stop_reason, model=model, id=reply_id)
 
     def _text(self, kind: str) -> _Text:
         last = self._parts[-1] if self._parts else None
@@ -128,9 +135,13 @@ def tool_call(
 ) -> ToolCall:
     """Return a call whose arguments are JSON text; text that is not an object is kept as ``invalid``."""
     try:
-        found = json.loads(arguments) if arguments.strip() else {}
+        found = json.loads(arguments, parse_constant=_refuse) if arguments.strip() else {}
     except (ValueError, RecursionError):
         found = None
     if isinstance(found, dict):
         return ToolCall(id=call_id, name=name, arguments=found, opaque=opaque)
     return ToolCall(id=call_id, name=name, invalid=arguments, opaque=opaque)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON, and databases refuse it")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
@@ -87,7 +88,13 @@ class ModelRequest(BaseModel):
 
         Ids, facts of the application and the time limit do not count: they do not reach the model.
         """
-        return hashlib.sha256(_canonical(self.key_parts()).encode()).hexdigest()
+        return hashlib.sha256(canonical(self.key_parts()).encode()).hexdigest()
+
+    def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other values; its digest is computed from them."""
+        copied = super().model_copy(update=update, deep=deep)
+        vars(copied).pop("digest", None)  # pydantic copies what is cached, too
+        return copied
 
     def key_parts(self) -> list[JSONValue]:
         """Return the parts that reach the model: instructions, tools, each message, the rest."""
@@ -96,8 +103,12 @@ class ModelRequest(BaseModel):
         )
         if "settings" in told:
             told["settings"].pop("timeout_s", None)
-        tools: list[JSONValue] = [tool.model_dump(mode="json") for tool in self.tools]
-        messages = [message.model_dump(mode="json", exclude={"id", "meta"}) for message in self.messages]
+        # Without defaults: a field that a later version adds does not change the digests of old requests.
+        tools: list[JSONValue] = [tool.model_dump(mode="json", exclude_defaults=True) for tool in self.tools]
+        messages = [
+            message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "meta"})
+            for message in self.messages
+        ]
         return [self.instructions, tools, *messages, told]
 
 
@@ -121,6 +132,10 @@ class ModelReply(BaseModel):
     stop_reason: StopReason = StopReason.END
     model: str = Field(default="", description="The provider's name of the model that replied.")
     id: str | None = Field(default=None, description="The provider's id of the reply.")
+    replied_by: str = Field(
+        default="", description="``provider:model`` that replied, if a wrapper chose among several models."
+    )
+    is_cached: bool = Field(default=False, description="Kept from an equal request: it costs nothing.")
 
     @property
     def text(self) -> str:
@@ -172,13 +187,16 @@ class ModelDelta:
         thinking: More of the thoughts.
         tool_call: More of a tool call.
         reply: The whole reply: the last piece has it, and only that one.
+        restarted: The pieces before this one do not count: the reply broke off, and begins again.
     """
 
     text: str = ""
     thinking: str = ""
     tool_call: ToolCallChunk | None = None
     reply: ModelReply | None = None
+    restarted: bool = False
 
 
-def _canonical(value: JSONValue) -> str:
+def canonical(value: JSONValue) -> str:
+    """Return JSON data as text, the same for equal data."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -66,6 +66,10 @@ class ScriptedModel(LLMAdapter):
         """Lines that were not used yet."""
         return len(self._script) - len(self.requests)
 
+    def cost_of(self, usage: TokenUsage) -> float | None:  # noqa: ARG002  # each reply costs the same
+        """Return the cost of a reply."""
+        return self._cost_usd
+
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Return the next line as a reply.
 
@@ -97,6 +101,10 @@ class FunctionModel(LLMAdapter):
     ) -> None:
         self.name = name
         self._function = function
+
+    def cost_of(self, usage: TokenUsage) -> float:  # noqa: ARG002  # a function is free
+        """Return 0."""
+        return 0.0
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Return the result of the function as a reply; its errors are raised."""

@@ -1,0 +1,1 @@
+"""Wrappers of models: each adds one policy, and is a model itself."""

@@ -1,0 +1,75 @@
+"""The base of all wrappers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+
+from agentic.core.llm.adapter import LLMAdapter, ModelCapabilities, StructuredMode, opened_stream
+from agentic.core.llm.requests import ModelDelta, ModelReply, ModelRequest
+from agentic.core.llm.usage import TokenUsage
+
+_MODES: tuple[StructuredMode, ...] = ("prompt", "tool", "native")
+"""The ways to bind a model to a schema, those that need least first."""
+
+
+class ModelWrapper(LLMAdapter):
+    """A policy around other models. Subclasses override :meth:`complete` and :meth:`stream`.
+
+    It has the name of the first model, and the capabilities that all of them have. Closing it closes them.
+
+    Attributes:
+        models: The wrapped models.
+    """
+
+    def __init__(self, *models: LLMAdapter) -> None:
+        self.models = models
+        self.name = models[0].name
+        self.capabilities = common_capabilities([model.capabilities for model in models])
+
+    @property
+    def model(self) -> LLMAdapter:
+        """The wrapped model, or the first one."""
+        return self.models[0]
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """See :meth:`LLMAdapter.complete`."""
+        return await self.model.complete(request)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+        """See :meth:`LLMAdapter.stream`."""
+        async with opened_stream(self.model, request) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    def cost_of(self, usage: TokenUsage) -> float | None:
+        """Return the cost of such a use of the most expensive model; None if a price is not known."""
+        costs = [model.cost_of(usage) for model in self.models]
+        known = [cost for cost in costs if cost is not None]
+        return max(known) if len(known) == len(costs) else None
+
+    async def aclose(self) -> None:
+        """Close all models, even if one fails to close."""
+        async with AsyncExitStack() as stack:
+            for model in self.models:
+                stack.push_async_callback(model.aclose)
+
+
+def common_capabilities(found: Sequence[ModelCapabilities]) -> ModelCapabilities:
+    """Return the capabilities that all of several models have."""
+    windows = [one.context_tokens for one in found if one.context_tokens is not None]
+    return ModelCapabilities(
+        structured=next(mode for mode in _MODES if any(one.structured == mode for one in found)),
+        has_tools=all(one.has_tools for one in found),
+        context_tokens=min(windows, default=None),
+    )
+
+
+def naming(reply: ModelReply, model: LLMAdapter) -> ModelReply:
+    """Return the reply with the model that a wrapper chose, unless a wrapper inside has named it."""
+    return reply if reply.replied_by else reply.model_copy(update={"replied_by": model.name})
+
+
+def naming_delta(delta: ModelDelta, model: LLMAdapter) -> ModelDelta:
+    """Return the piece of a stream; in the last one the reply names its model."""
+    return delta if delta.reply is None else ModelDelta(reply=naming(delta.reply, model))
