@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, cast
 
@@ -16,6 +18,8 @@ from agentic.core.types import JSONValue
 
 OutputT = DefaultTypeVar("OutputT", default=str)
 AskedT = TypeVar("AskedT")
+
+SHORT_RESULT_CHARS = 1_024
 
 
 class ResponseStatus(StrEnum):
@@ -96,8 +100,26 @@ class AgentResponse(BaseModel, Generic[OutputT]):
         return made
 
     def stored(self) -> AgentResponse[Any]:
-        """Return this response without the output object: for messages of a graph."""
-        return self.with_output(None)
+        """Return this response for messages of a graph: without the output object, and with short results.
+
+        A result of more than 1,024 characters is cut, and names the hash of the whole. The run has the whole
+        as an effect, and would store it three times otherwise.
+        """
+        short = tuple(_shortened(message) for message in self.messages)
+        return self.model_copy(update={"messages": short}).with_output(None)
+
+
+def _shortened(message: ChatMessage) -> ChatMessage:
+    parts = tuple(_cut(part) if isinstance(part, ToolResult) else part for part in message.parts)
+    return message if parts == message.parts else message.model_copy(update={"parts": parts})
+
+
+def _cut(result: ToolResult) -> ToolResult:
+    text = result.content if isinstance(result.content, str) else json.dumps(result.content)
+    if len(text) <= SHORT_RESULT_CHARS or result.reference is not None:
+        return result
+    name = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    return result.model_copy(update={"content": text[:SHORT_RESULT_CHARS], "reference": name})
 
 
 class ChunkKind(StrEnum):

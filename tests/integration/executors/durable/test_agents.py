@@ -1,0 +1,57 @@
+"""Agents in durable runs: the size of what is stored."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import inspect, text
+
+from agentic.core import WorkflowBuilder
+from agentic.core.agents import AgentExecutorResponse, ChatAgent, UsageLimits, tool
+from agentic.core.llm import FunctionModel, ModelRequest, ScriptLine, ToolCall
+from agentic.executors.durable import LocalRuns, WorkflowCatalog
+from agentic.mappers import Database, add_project
+from agentic.mappers.ledger.ledger import SqlLedger
+
+pytestmark = pytest.mark.integration
+
+CALLS = 200
+WORDS = 550
+"""Of a result: about a thousand tokens."""
+
+
+def stored_bytes(database: Database) -> int:
+    """Return the size of all values of all tables."""
+    tables = inspect(database.engine).get_table_names()
+    with database.reading() as session:
+        rows = (row for name in tables for row in session.execute(text(f'SELECT * FROM "{name}"')))
+        return sum(len(str(value).encode()) for row in rows for value in row if value is not None)
+
+
+async def test_a_long_conversation_is_stored_less_than_three_times(migrated_database: Database) -> None:
+    """200 calls with 200,000 tokens of results: requests, which repeat them all, are never stored."""
+
+    def reply(request: ModelRequest) -> ScriptLine:
+        done = sum(len(message.tool_results) for message in request.messages)
+        return "done" if done == CALLS else ToolCall(id=f"c{done}", name="read", arguments={"page": done})
+
+    @tool
+    async def read(page: int) -> str:
+        """Read a page."""
+        return f"word{page:03} " * WORDS
+
+    limits = UsageLimits(max_model_calls=None, max_tool_calls=None)
+    agent = ChatAgent(FunctionModel(reply), name="reader", tools=[read], limits=limits)
+    flow = WorkflowBuilder("talk", version="1").set_start(agent).build()
+    with migrated_database.writing() as session:
+        project_id = add_project(session, "talk").id
+    before = stored_bytes(migrated_database)
+    store = SqlLedger(migrated_database, project_id=project_id)
+    async with LocalRuns(store, WorkflowCatalog({"talk": lambda: flow}), sweep_s=0.05) as runs:
+        handle = await runs.submit("talk", "Read it all.")
+        answer = (await handle.result(timeout_s=60)).output(AgentExecutorResponse).agent_response
+    assert (answer.text, answer.usage.tool_calls) == ("done", CALLS)
+    assert len(json.dumps([message.to_json() for message in answer.messages])) < CALLS * 1_500
+    whole = CALLS * len(f"word{0:03} " * WORDS)
+    assert stored_bytes(migrated_database) - before <= 3 * whole
