@@ -1,6 +1,8 @@
 """Guides of the documentation, followed word by word: what they say is typed, what they show is compared.
 
 ``console`` blocks of a page are typed at a shell, one command after the other, and ``diff`` blocks applied.
+``yaml`` blocks that begin with ``# NAME.yaml`` are saved under that name. A command that shows ``^C`` is
+interrupted, and one that shows ``agentic: ...`` is refused.
 """
 
 from __future__ import annotations
@@ -9,16 +11,24 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-_BLOCK = re.compile(r"^```(console|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+import psutil
+
+Varying = tuple[re.Pattern[str], str]
+"""Text that differs from time to time, and the word to compare in its place."""
+
+_BLOCK = re.compile(r"^```(console|diff|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"# (\S+\.yaml)\n")
+_INTERRUPTED, _REFUSED = "^C", "agentic: "
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _ID = re.compile(r"\b[0-9a-f]{32}\b")
-_VARYING = (
+_IDS = re.compile(r"\b(?:[0-9a-f]{32}|[0-9a-f]{12})\b")
+_VARYING: tuple[Varying, ...] = (
     (_ID, "ID"),
     (re.compile(r"\b[0-9a-f]{12}\b"), "SHORT"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?"), "TIME"),
@@ -37,6 +47,26 @@ class Command:
     text: str
     shown: str
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C is pressed while it runs."""
+        return _INTERRUPTED in self.shown.splitlines()
+
+    @property
+    def code(self) -> int:
+        """The exit code that fits what is shown."""
+        if self.is_interrupted:
+            return 130
+        return int(any(line.startswith(_REFUSED) for line in self.shown.splitlines()))
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to be saved: a ``yaml`` block with its name in the first line."""
+
+    path: str
+    text: str
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -53,13 +83,15 @@ class Change:
         (folder / self.path).write_text(text.replace(self.before, self.after), encoding="utf-8")
 
 
-def steps_of(page: str) -> Iterator[Command | Change]:
+def steps_of(page: str) -> Iterator[Command | Change | File]:
     """Yield what a page says is to be done, in its order."""
     for kind, block in _BLOCK.findall(page):
         if kind == "console":
             yield from (Command(text, shown) for text, shown in _COMMAND.findall(block))
-        else:
+        elif kind == "diff":
             yield from _changes(block)
+        elif named := _FILE.match(block):
+            yield File(named[1], block)
 
 
 def _changes(block: str) -> Iterator[Change]:
@@ -81,19 +113,42 @@ class Shell:
     Args:
         folder: Where it begins.
         environment: Its variables.
+        varying: What else differs from time to time.
+        await_ctrl_c: Returns when it is time to interrupt a command; needed for pages that do so.
+
+    Attributes:
+        folder: Where it is.
+        printed: What the last command printed.
     """
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        varying: Sequence[Varying] = (),
+        await_ctrl_c: Callable[[], None] | None = None,
+    ) -> None:
         self.folder = folder
+        self.printed = ""
         self._environment = environment
+        self._varying = (*varying, *_VARYING)
+        self._await_ctrl_c = await_ctrl_c
         self._ids: dict[str, str] = {}
 
     def follow(self, page: str) -> None:
         """Do what a page says, and compare what it shows."""
         for step in steps_of(page):
-            if isinstance(step, Change):
+            self.take(step)
+
+    def take(self, step: Command | Change | File) -> None:
+        """Do one step of a page."""
+        match step:
+            case Change():
                 step.apply(self.folder)
-            else:
+            case File(path, text):
+                (self.folder / path).write_text(text, encoding="utf-8")
+            case Command():
                 self._type(step)
 
     def __enter__(self) -> Self:
@@ -123,15 +178,35 @@ class Shell:
             printed = self._read_until(command.shown.splitlines()[-1]) if command.shown else ""
         else:
             self._write(f"echo {_ENDED} $? $PWD")
+            if command.is_interrupted:
+                self._interrupt()
             printed = self._read_until(_ENDED)
             printed, _, ended = printed.rpartition(_ENDED)
             code, place = ended.split(maxsplit=1)
-            assert code == "0", f"{command.text!r} ended with {code}:\n{printed}"
+            assert int(code) == command.code, f"{command.text!r} ended with {code}:\n{printed}"
             self.folder = Path(place.strip())
+        self.printed = printed
         if command.shown:
-            pattern = _plain(command.shown)
-            assert re.fullmatch(pattern, _fixed(printed)), f"{command.text!r} says\n{printed}\n{pattern}"
-            self._ids.update(zip(_ID.findall(command.shown), _ID.findall(printed), strict=False))
+            pattern = self._pattern(command.shown.replace(f"{_INTERRUPTED}\n", ""))
+            assert re.fullmatch(pattern, self._fixed(printed)), f"{command.text!r} says\n{printed}\n{pattern}"
+            self._ids.update(zip(_IDS.findall(command.shown), _IDS.findall(printed), strict=False))
+
+    def _interrupt(self) -> None:
+        """Send what Ctrl-C sends, to the newest process of the shell: others work in the background."""
+        assert self._await_ctrl_c is not None, "a page shows ^C: await_ctrl_c says when to press it"
+        self._await_ctrl_c()
+        newest = max(psutil.Process(self._bash.pid).children(), key=psutil.Process.create_time)
+        newest.send_signal(signal.SIGINT)
+
+    def _pattern(self, shown: str) -> str:
+        """Return a pattern for what is shown, in which ``...`` stands for anything; more dots are dots."""
+        return ".*".join(map(re.escape, re.split(r"(?<!\.)\.{3}(?!\.)", self._fixed(shown))))
+
+    def _fixed(self, text: str) -> str:
+        """Put words in place of what differs from time to time, ids as an example."""
+        for pattern, word in self._varying:
+            text = pattern.sub(word, text)
+        return text.strip()
 
     def _known(self, found: re.Match[str]) -> str:
         """Return the beginning of the id that is here, for one of the page."""
@@ -151,15 +226,3 @@ class Shell:
             if last in line:
                 return "".join(read)
         raise AssertionError(f"the shell ended before it said {last!r}:\n{''.join(read)}")
-
-
-def _plain(shown: str) -> str:
-    """Return a pattern for what is shown, in which ``...`` stands for anything; more dots are dots."""
-    return ".*".join(map(re.escape, re.split(r"(?<!\.)\.{3}(?!\.)", _fixed(shown))))
-
-
-def _fixed(text: str) -> str:
-    """Put words in place of what differs from time to time, ids as an example."""
-    for pattern, word in _VARYING:
-        text = pattern.sub(word, text)
-    return text.strip()

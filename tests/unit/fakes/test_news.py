@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import gzip
 import json
+from io import BytesIO
 from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
 
+import imagesize
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
@@ -64,6 +66,16 @@ def test_an_article_describes_itself_with_opengraph_and_json_ld(news: News) -> N
     assert page.css("link[rel=canonical]")[0].attributes["href"] == BASE + news.paths()[0]
     languages = [node.attributes["hreflang"] for node in page.css("link[rel=alternate]")]
     assert languages == ["en", "de"]
+
+
+def test_the_picture_that_an_article_names_is_a_png_of_its_own(news: News) -> None:
+    nodes = [html(news, path).css('meta[property="og:image"]') for path in news.paths()[:2]]
+    first, second = (node.attributes["content"] or "" for [node] in nodes)
+    page = get(news, first.removeprefix(BASE))
+    assert (page.content_type, page.status) == ("image/png", 200)
+    assert imagesize.get(BytesIO(page.body)) == (160, 90)
+    assert page.body != get(news, second.removeprefix(BASE)).body
+    assert news.page("/image/1-nothing.png", "", BASE) is None
 
 
 def test_an_article_stands_among_what_is_not_the_article(news: News) -> None:

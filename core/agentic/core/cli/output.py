@@ -145,14 +145,17 @@ def _print_table(
     styles: Mapping[str, Sequence[str | None]] = MappingProxyType({}),
     where: Console | None = None,
 ) -> None:
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    where = where or console
+    # Not as the title of the table, which would be folded at the width of the table.
+    where.print(Text(harmless(title), style="bold"), soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD)
     for column in columns:
         table.add_column(column.replace("_", " "), overflow="fold")
     for number, row in enumerate(rows):
         found = [styles[column][number] if column in styles else None for column in columns]
         # As plain text: brackets in scraped data are no markup.
         table.add_row(*(Text(harmless(cell), style or "") for cell, style in zip(row, found, strict=True)))
-    (where or console).print(table)
+    where.print(table)
 
 
 _MONEY = frozenset({"amount", "currency"})
@@ -227,9 +230,9 @@ def _fitting(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int) 
 
 
 def _cut(text: str, width: int) -> str:
-    """Return the first characters; of a URL the last, as those tell it from others."""
+    """Return the first characters; of a URL or path the last, because these tell it from others."""
     if cell_len(text) <= width:
         return text
-    if text.startswith("http"):
+    if "/" in text and " " not in text:
         return f"…{text[1 - width :]}"
     return f"{set_cell_size(text, width - 1).rstrip()}…"

@@ -4,6 +4,7 @@
     /section/{name}         all of a section, 10 a page: ``a.next``
     /article/{slug}         OpenGraph, JSON-LD, canonical link, hreflang; advertisements and comments around
     /de/article/{slug}      the same under another language
+    /image/{slug}.png       the picture that OpenGraph names
     /microdata/{slug}       microdata instead            /rdfa/{slug}   RDFa Lite instead
     /sitemap_index.xml      see :mod:`agentic.fakes.news.sitemaps`
     /drafts/{name}          robots.txt asks crawlers to stay away, but it answers
@@ -22,11 +23,13 @@ from agentic.fakes.news.articles import ARTICLES, SECTIONS, Article, build_artic
 from agentic.fakes.news.revisions import Revisions
 from agentic.fakes.news.sitemaps import sitemap
 from agentic.fakes.pages import Page, html_page
+from agentic.fakes.pictures import png_of
 
 PER_PAGE = 10
 KEPT_PAGES = 2_000
 DRAFTS = "/drafts/"
 ARTICLE = re.compile(r"/(article|de/article|microdata|rdfa)/([0-9]+-[a-z-]*)")
+IMAGE = re.compile(r"/image/([0-9]+-[a-z-]*)\.png")
 SECTION = re.compile(r"/section/([a-z]+)")
 PAGE_NUMBER = re.compile(r"page=([1-9][0-9]{0,5})")
 
@@ -53,6 +56,9 @@ class News:
         if found := ARTICLE.fullmatch(path):
             article = self._articles.get(found[2])
             return self._kept(found[1], self._now(article, path, base), base) if article else None
+        if found := IMAGE.fullmatch(path):
+            article = self._articles.get(found[1])
+            return Page(png_of(article.slug), "image/png", modified=article.published) if article else None
         if path.startswith("/sitemap"):
             current = [self._now(one, f"/article/{one.slug}", base) for one in self._articles.values()]
             return sitemap(path, current, base)

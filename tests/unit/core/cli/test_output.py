@@ -50,6 +50,19 @@ def test_sample_keeps_each_row_on_one_line_and_within_the_width(capsys: pytest.C
     assert rest.strip() == "not shown: yet another column"
 
 
+def test_sample_cuts_the_beginning_of_a_path(capsys: pytest.CaptureFixture[str]) -> None:
+    print_sample("Files", ["path", "by"], [{"path": f"{'a' * 32}/{'b' * 64}.png", "by": "x" * 30}])
+    row = capsys.readouterr().out.splitlines()[-2]
+    assert row.strip().startswith("…bb")
+    assert "b.png" in row
+
+
+def test_a_title_that_is_longer_than_its_table_stays_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    title = "http://127.0.0.1:28480/search?query=kernel (first 10 of 20)"
+    print_rows(title, ["id"], [{"id": 1}])
+    assert capsys.readouterr().out.splitlines()[0] == title
+
+
 def test_sample_gives_free_room_to_the_columns_that_need_it(capsys: pytest.CaptureFixture[str]) -> None:
     title = "Anchor Compass Queue of the Second Harbor"
     print_sample("Items", ["title", "price", "by"], [{"title": title, "price": 1.5, "by": "Ada"}])

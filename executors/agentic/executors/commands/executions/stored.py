@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -46,6 +47,14 @@ def samples_for_people(tables: Sequence[StoredRows]) -> list[StoredRows]:
     """
     items = [table for table in tables if ITEM in table.columns]
     return [_for_people(table) for table in items or tables]
+
+
+def folder_of_files(tables: Sequence[StoredRows]) -> str | None:
+    """Return the folder of the downloaded files, below the folder for files; None without such files."""
+    rows = [_flat(row) for table in tables for row in table.rows]
+    paths = [str(row["path"]) for row in rows if row.get("path") and row.get("sha256")]
+    folders = [os.path.dirname(path) for path in paths if "://" not in path]  # noqa: PTH120 - not of this machine's files
+    return os.path.commonpath(folders) if folders else None
 
 
 def _for_people(table: StoredRows) -> StoredRows:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agentic.core.cli import console, print_json, print_sample
 from agentic.core.hooks import get_registry
 from agentic.core.ids import SHORT_CHARS
+from agentic.core.settings import load_settings
 from agentic.core.terminal import harmless
 from agentic.executors.commands.shared.statuses import STATUS_STYLES
 from agentic.executors.errors import ExecutionFailedError
@@ -53,11 +54,11 @@ def print_outcome(
         tables = _stored(outcome, agent, database)
         print_json(_as_data(outcome, agent, database, tables) | _export_data(exported))
     elif where is not None:
-        if where is console:
-            print_tables(_stored(outcome, agent, database))
+        tables = _stored(outcome, agent, database) if where is console else []
+        print_tables(tables)
         if outcome.failed_count:
             _print_failures(outcome, agent, database, where)
-        _print_facts(outcome, _facts(outcome, agent, database, exported), where, exported)
+        _print_facts(outcome, _facts(outcome, agent, database, exported, tables), where, exported)
     if outcome.error is not None:
         raise ExecutionFailedError(outcome.error)
 
@@ -117,7 +118,11 @@ def _export_data(exported: Exported | None) -> dict[str, object]:
 
 
 def _facts(
-    outcome: ExecutionOutcome, agent: AgentModel, database: Database, exported: Exported | None
+    outcome: ExecutionOutcome,
+    agent: AgentModel,
+    database: Database,
+    exported: Exported | None,
+    tables: list[StoredRows],
 ) -> dict[str, str]:
     from agentic.executors.commands.shared.views import counted
 
@@ -130,12 +135,21 @@ def _facts(
         "failed": f"{outcome.failed_count:,}" if outcome.failed_count else "",
         "run": f"{outcome.superstep_count} supersteps, {outcome.event_count} events",
         "database": database.url,
+        "files": _files_folder(tables),
         "written": ""
         if exported is None
         else f"{exported.row_count:,} rows of {exported.table} to {exported.target}",
         **_next_commands(outcome, is_exported=exported is not None),
     }
     return {name: fact for name, fact in facts.items() if fact}
+
+
+def _files_folder(tables: list[StoredRows]) -> str:
+    from agentic.executors.agents.actor_resources import FILES
+    from agentic.executors.commands.executions.stored import folder_of_files
+
+    folder = folder_of_files(tables)
+    return "" if folder is None else str(load_settings().home / FILES / folder)
 
 
 def _next_commands(outcome: ExecutionOutcome, *, is_exported: bool) -> Mapping[str, str]:
