@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from agentic.core.llm.adapting.access import Access, ProviderHome, find_access, is_private_host
 from agentic.core.llm.adapting.contents import (
+    arguments_object,
     arguments_text,
     json_text,
+    late_instructions,
     refused_part,
     result_text,
+    split_instructions,
     spoken_text,
     text_of_data,
 )
@@ -27,6 +30,7 @@ __all__ = [
     "SchemaDialect",
     "SdkAdapter",
     "SdkFaults",
+    "arguments_object",
     "arguments_text",
     "clean",
     "failure_of",
@@ -34,10 +38,12 @@ __all__ = [
     "fit_schema",
     "is_private_host",
     "json_text",
+    "late_instructions",
     "parse_failure",
     "refused_part",
     "restored_reply",
     "result_text",
+    "split_instructions",
     "spoken_text",
     "text_of_data",
 ]

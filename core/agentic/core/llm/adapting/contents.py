@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from itertools import takewhile
 
 from agentic.core.llm.errors import BadModelRequestError
 from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, Part, ToolCall, ToolResult
@@ -75,6 +76,23 @@ def result_text(result: ToolResult, *, marks_errors: bool) -> str:
 def arguments_text(call: ToolCall) -> str:
     """Return the arguments of a call as the JSON text that the model wrote, or that it could have written."""
     return call.invalid if call.invalid is not None else json_text(call.arguments)
+
+
+def arguments_object(call: ToolCall) -> dict[str, JSONValue]:
+    """Return the arguments of a call, for providers that accept objects only."""
+    return call.arguments if call.invalid is None else {"invalid_arguments": call.invalid}
+
+
+def late_instructions(message: ChatMessage) -> str:
+    """Return a system message as words of the user, for providers that have instructions only at the top."""
+    return f"<instructions>\n{message.text}\n</instructions>"
+
+
+def split_instructions(request: ModelRequest) -> tuple[list[str], tuple[ChatMessage, ...]]:
+    """Return the instructions at the top, and the messages after them."""
+    top = list(takewhile(lambda message: message.role is ChatRole.SYSTEM, request.messages))
+    texts = [request.instructions, *(message.text for message in top)]
+    return [text for text in texts if text.strip()], request.messages[len(top) :]
 
 
 def json_text(value: JSONValue) -> str:

@@ -33,6 +33,7 @@ class SchemaDialect:
         is_closed: Whether objects must forbid further properties.
         requires_all: Whether objects must require all of their properties; optional ones may then be null.
         has_siblings: Whether ``$ref`` may have other keywords beside it.
+        has_recursion: Whether a schema may refer to itself.
     """
 
     keywords: frozenset[str]
@@ -40,6 +41,7 @@ class SchemaDialect:
     is_closed: bool = False
     requires_all: bool = False
     has_siblings: bool = False
+    has_recursion: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ def fit_schema(schema: Schema, dialect: SchemaDialect) -> FittedSchema:
     """Return a schema in the dialect of a provider."""
     fitting = _Fitting(dialect)
     fitted = fitting.fit(schema, 0)
-    return FittedSchema(fitted, fitting.is_exact, schema)
+    is_exact = fitting.is_exact and (dialect.has_recursion or not _is_recursive(schema))
+    return FittedSchema(fitted, is_exact, schema)
 
 
 def restored_reply(
@@ -160,6 +163,32 @@ class _Fitting:
                 if name not in needed and not _is_constant(cast(dict[str, JSONValue], one)):
                     properties[name] = _nullable(cast(dict[str, JSONValue], one))
             fitted["required"] = list(properties)
+
+
+def _is_recursive(schema: Schema) -> bool:
+    """Whether a definition is reached from itself."""
+    definitions = schema.get("$defs")
+    edges = {
+        f"#/$defs/{name}": _refs(one)
+        for name, one in (definitions.items() if isinstance(definitions, dict) else ())
+    }
+    for start, refs in edges.items():
+        waiting, seen = set(refs), set[str]()
+        while waiting:
+            if (ref := waiting.pop()) == start:
+                return True
+            seen.add(ref)
+            waiting |= edges.get(ref, set()) - seen
+    return "#" in _refs({name: one for name, one in schema.items() if name != "$defs"})
+
+
+def _refs(value: JSONValue) -> set[str]:
+    if isinstance(value, list):
+        return {ref for one in value for ref in _refs(one)}
+    if not isinstance(value, dict):
+        return set()
+    own = {ref} if isinstance(ref := value.get("$ref"), str) else set[str]()
+    return own | {ref for one in value.values() for ref in _refs(one)}
 
 
 def _simpler(schema: Schema, keywords: frozenset[str]) -> Schema:
