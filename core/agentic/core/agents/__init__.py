@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from agentic.core.agents.limits import UsageLimits
     from agentic.core.agents.memory.provider import MemoryContext, MemoryProvider, MemoryScope
     from agentic.core.agents.options import RunOptions
+    from agentic.core.agents.reducers.counting import (
+        ChainReducer,
+        MessageCountingReducer,
+        NoOpReducer,
+        SlidingWindowReducer,
+        TokenCountingReducer,
+    )
     from agentic.core.agents.reducers.reducer import ChatReducer
+    from agentic.core.agents.reducers.summarizing import SummarizingReducer
     from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind
     from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
     from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata
@@ -76,7 +84,18 @@ _HOMES = {
     "UsageLimits": "limits",
     **dict.fromkeys(("MemoryContext", "MemoryProvider", "MemoryScope"), "memory.provider"),
     "RunOptions": "options",
+    **dict.fromkeys(
+        (
+            "ChainReducer",
+            "MessageCountingReducer",
+            "NoOpReducer",
+            "SlidingWindowReducer",
+            "TokenCountingReducer",
+        ),
+        "reducers.counting",
+    ),
     "ChatReducer": "reducers.reducer",
+    "SummarizingReducer": "reducers.summarizing",
     **dict.fromkeys(("RequestAnswer", "PendingRequest", "RequestKind"), "requests"),
     **dict.fromkeys(("AgentChunk", "AgentResponse", "ChunkKind", "ResponseStatus"), "responses"),
     **dict.fromkeys(("ThreadEntry", "ThreadMetadata"), "threads.entries"),
@@ -101,6 +120,7 @@ __all__ = [
     "AgentThread",
     "AgentTool",
     "AnswerMismatchError",
+    "ChainReducer",
     "ChatAgent",
     "ChatAgentBuilder",
     "ChatReducer",
@@ -113,13 +133,17 @@ __all__ = [
     "MemoryProvider",
     "MemoryScope",
     "MemoryThreadStore",
+    "MessageCountingReducer",
+    "NoOpReducer",
     "OutputNotMetError",
     "PendingRequest",
     "RequestAnswer",
     "RequestKind",
     "ResponseStatus",
     "RunOptions",
+    "SlidingWindowReducer",
     "StoredThread",
+    "SummarizingReducer",
     "ThreadBusyError",
     "ThreadConflictError",
     "ThreadEntry",
@@ -130,6 +154,7 @@ __all__ = [
     "ThreadMisfitError",
     "ThreadNotFoundError",
     "ThreadStore",
+    "TokenCountingReducer",
     "Tool",
     "ToolArgumentsError",
     "ToolContext",

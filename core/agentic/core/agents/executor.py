@@ -230,6 +230,8 @@ def _event(piece: AgentChunk) -> CustomEvent | None:
     match piece.kind:
         case ChunkKind.TEXT | ChunkKind.THINKING:
             facts["text"] = piece.text
+        case ChunkKind.RESTARTED:
+            pass
         case ChunkKind.TOOL_STARTED if piece.tool_call:
             facts |= {"tool": piece.tool_call.name, "call": piece.tool_call.id}
         case ChunkKind.TOOL_FINISHED if piece.tool_result:

@@ -128,6 +128,9 @@ class ChunkKind(StrEnum):
     STARTED = "started"
     TEXT = "text"
     THINKING = "thinking"
+    RESTARTED = "restarted"
+    """The model begins its reply again: the pieces of its text so far do not count."""
+
     TOOL_STARTED = "tool_started"
     TOOL_FINISHED = "tool_finished"
     MESSAGE = "message"

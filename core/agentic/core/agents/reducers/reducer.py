@@ -9,14 +9,15 @@ from agentic.core.llm.messages import ChatMessage
 from agentic.core.types import JSONValue
 
 Keep = Callable[[str, Callable[[], Awaitable[JSONValue]]], Awaitable[JSONValue]]
-"""Runs an effect under a key, once: its result is kept with the run."""
+"""Runs an effect once under a key: its result is kept in the thread, also for later turns."""
 
 
 class ChatReducer(Protocol):
     """Shortens conversations. Agent Framework calls it ``CompactionStrategy``.
 
-    It runs before each request to the model, on well-formed messages, and never separates a call from its
-    result. The thread keeps all messages.
+    It runs before each request to the model, on well-formed messages. It never separates a call from its
+    result, and keeps the messages of the system and the task: the last message of a person. The thread keeps
+    all messages.
     """
 
     def needs_reduction(self, messages: Sequence[ChatMessage]) -> bool:
@@ -31,3 +32,8 @@ class ChatReducer(Protocol):
             keep: For effects, such as a summary by a model.
         """
         ...
+
+
+async def keep_nothing(_: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
+    """Run an effect; its result is not kept. For reducers outside of agents."""
+    return await effect()

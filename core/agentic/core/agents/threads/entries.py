@@ -45,6 +45,7 @@ class ThreadEntry(BaseModel):
     answers: tuple[RequestAnswer, ...] = ()
     ended: str | None = Field(default=None, description="``complete`` or ``stopped``: the turn's end.")
     reason: str = ""
+    notes: dict[str, JSONValue] = Field(default_factory=dict, description="Kept effects, such as summaries.")
     state: JSONValue = Field(
         default=None, description="Of a workflow behind the agent: its pause, or its result."
     )

@@ -21,6 +21,7 @@ from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.ids import new_id
 from agentic.core.llm.messages import ChatMessage
 from agentic.core.llm.usage import TokenUsage
+from agentic.core.types import JSONValue
 
 
 class AgentThread:
@@ -94,6 +95,11 @@ class AgentThread:
     def messages(self) -> tuple[ChatMessage, ...]:
         """All messages, oldest first."""
         return tuple(message for entry in self.entries for message in entry.messages)
+
+    @property
+    def notes(self) -> dict[str, JSONValue]:
+        """Effects that are kept for all turns, by key: summaries of the earlier conversation."""
+        return {key: value for entry in self.entries for key, value in entry.notes.items()}
 
     @property
     def turn(self) -> ThreadTurn | None:

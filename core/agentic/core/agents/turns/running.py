@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
@@ -154,10 +154,12 @@ class TurnRun:
         if reached is not None:
             await self._add(ended=STOPPED, reason=reached)
             return
-        request = await self._request(turn, number)
+        request = await self._request(turn)
 
         async def effect() -> JSONValue:
             async for delta in self.agent.model.stream(request):
+                if delta.restarted:
+                    await self.emit(self._chunk(ChunkKind.RESTARTED))
                 if delta.text:
                     await self.emit(self._chunk(ChunkKind.TEXT, text=delta.text))
                 if delta.thinking:
@@ -175,17 +177,13 @@ class TurnRun:
         elif reply.stop_reason is StopReason.LENGTH and not reply.tool_calls and self.output is None:
             await self._add(ended=STOPPED, reason="the reply reached the longest length (max_tokens)")
 
-    async def _request(self, turn: ThreadTurn, number: int) -> ModelRequest:
+    async def _request(self, turn: ThreadTurn) -> ModelRequest:
         memory = await self._remembered(turn)
         said = self.thread.messages
         before = len(said) - len(turn.messages)
         messages: Sequence[ChatMessage] = well_formed((*said[:before], *memory, *said[before:]))
         if (reducer := self.agent.reducer) and reducer.needs_reduction(messages):
-            messages = well_formed(
-                await reducer.reduce(
-                    messages, lambda key, effect: self.journal.once(f"reduce.{number}.{key}", effect)
-                )
-            )
+            messages = well_formed(await reducer.reduce(messages, self._keep))
         request = ModelRequest(
             instructions=self.agent.instructions,
             tools=tuple(tool.definition for tool in self.tools.values()),
@@ -193,6 +191,14 @@ class TurnRun:
             settings=self.agent.settings.overlaid(self.options.settings),
         )
         return self.output.bind(request, self._structured) if self.output else request
+
+    async def _keep(self, key: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
+        notes = self.thread.notes
+        if key in notes:
+            return notes[key]
+        kept = await self.journal.once(f"note.{key}", effect)
+        await self._add(notes={key: kept})
+        return kept
 
     @property
     def _structured(self) -> StructuredMode:
@@ -311,6 +317,7 @@ class TurnRun:
         ended: str | None = None,
         reason: str = "",
         is_input: bool = False,
+        notes: dict[str, JSONValue] | None = None,
     ) -> None:
         entry = ThreadEntry(
             turn=self.turn_id,
@@ -320,6 +327,7 @@ class TurnRun:
             asked=tuple(asked),
             answers=tuple(answers),
             ended=ended,
+            notes=notes or {},
             reason=reason,
         )
         await self.thread.append(entry)
