@@ -35,8 +35,8 @@ def newest_that_fit(
 ) -> list[ChatMessage]:
     """Return the messages that stay within a limit.
 
-    The groups that are always kept count first, then preferred ones, then the newest without a gap. What is
-    left begins with a person's message, as some providers want it.
+    The groups that are always kept count first, then preferred ones, then the newest without a gap. The rest
+    begins with a person's message, because some providers want it.
 
     Args:
         messages: Well-formed.
