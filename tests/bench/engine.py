@@ -23,6 +23,7 @@ WIDTH = 100
 MANY = 10_000
 ITEMS = 100_000
 EVENTS = 1000
+MESSAGES = 20
 
 
 def loop(steps: int, work: Callable[[], object] = int) -> Workflow:
@@ -163,6 +164,33 @@ def unseen_event() -> Figures:
     return asyncio.run(per_piece(run, EVENTS))
 
 
+def model_call() -> Figures:
+    """Return the cost of a call that is retried and kept within a budget, late in a conversation."""
+    from agentic.core.llm import (
+        Budget,
+        BudgetModel,
+        ChatMessage,
+        FunctionModel,
+        ModelReply,
+        ModelRequest,
+        RetryingModel,
+        TokenUsage,
+    )
+
+    usage = TokenUsage(input_tokens=2_000, output_tokens=20, requests=1, cost_usd=0.001)
+    reply = ModelReply(message=ChatMessage.assistant("Yes."), usage=usage)
+    said = [ChatMessage.user("x" * 400), ChatMessage.assistant("y" * 400)] * (MESSAGES // 2)
+    request = ModelRequest(instructions="z" * 400, messages=tuple(said))
+    bounded = BudgetModel(FunctionModel(lambda _: reply), Budget(max_usd=1e6))
+
+    async def run() -> None:
+        model = RetryingModel(bounded)
+        for _ in range(STEPS):
+            await model.complete(request)
+
+    return asyncio.run(per_piece(run, STEPS))
+
+
 def _versions() -> dict[str, str]:
     return {
         "Python": platform.python_version(),
@@ -185,6 +213,7 @@ CASES: dict[str, Callable[[], Figures]] = {
     "map": map_item,
     "overhead": lambda: asyncio.run(overhead(lambda work: loop(STEPS, work).run(0))),
     "event": unseen_event,
+    "model": model_call,
 }
 
 if __name__ == "__main__":

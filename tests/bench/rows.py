@@ -159,6 +159,7 @@ STEPS = (
         peers=(*ENGINES, "plain"),
     ),
     Row(name="event", what="event that nobody listens to, told by a handler"),
+    Row(name="model", what="call of a model after 20 messages, without its reply: retries and a budget"),
     Row(
         name="idle",
         what="workflow of 10 nodes that is built and not run, resident memory",

@@ -112,10 +112,3 @@ async def test_a_damaged_file_is_as_if_it_were_not_there(tmp_path: Path) -> None
     file.write_bytes(b'{"message": \xff')
     assert (await model.complete(asked())).text == "two"
     assert (await model.complete(asked())).is_cached
-
-
-async def test_a_reply_that_is_too_large_for_the_bucket_is_not_kept() -> None:
-    inner = ScriptedModel(["x" * 20_000_000, "y"])
-    model = CacheModel(inner, KeyValueReplyCache(MemoryKeyValue()))
-    await model.complete(asked())
-    assert (await model.complete(asked())).text in ("y", "x" * 20_000_000)
