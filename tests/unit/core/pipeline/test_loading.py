@@ -50,6 +50,26 @@ def test_an_address_that_no_request_can_have_is_found_before_the_run(given: obje
     assert "'shop.example/a': it has no scheme; give an absolute http:// or https:// URL" in fault
 
 
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        (
+            "{pric: {selector: .price, typ: number}}",
+            "schema.pric.typ, line 2 column 76: unknown key 'typ'; did ",
+        ),
+        ("{price: {type: numbr}}", "'numbr' is not a known value; did you mean 'number'? (known: boolean, "),
+        (
+            "{of: {selector: li, fields: {a: {slector: b}}}}",
+            "unknown key 'slector'; did you mean 'selector'?",
+        ),
+        ("{a: {selector: 'h1['}}", "schema.a.selector, line 2 column 55: 'h1[' is not a CSS selector"),
+    ],
+)
+def test_a_misspelt_option_of_a_field_is_named_with_its_place(schema: str, said: str) -> None:
+    text = f"name: shop\nsteps: [{{actor: extract_detail, config: {{schema: {schema}}}}}]"
+    assert any(said in fault for fault in faults(text, dict(get_registry().actors)))
+
+
 @pytest.mark.requirement("SP07")
 def test_a_spec_survives_being_stored_as_json(actors: Actors) -> None:
     spec = parse_spec(SPEC, actors)
@@ -185,7 +205,7 @@ steps:
         ("timeuot: {}", "unknown failure class 'timeuot'; did you mean 'timeout'?"),
         ("timeout: {retry_with_actor: fetsh}", "unknown actor 'fetsh'; did you mean 'fetch'?"),
         ("timeout: {retrycount: 1}", "unknown key 'retrycount'; did you mean 'retry_count'?"),
-        ("timeout: {then: stop}", "Input should be 'fail', 'skip' or 'dead_letter'"),
+        ("timeout: {then: stop}", "'stop' is not a known value (known: dead_letter, fail, skip)"),
         (
             "timeout: {retry_with_actor: {actor: fetch, confg: {}}}",
             "timeout.retry_with_actor.confg, line 1 column 61: unknown key 'confg'; did you mean 'config'?",

@@ -57,6 +57,24 @@ async def test_a_page_without_items_can_be_a_failure(act: Any, page: Any) -> Non
     assert caught.value.failure_class == "selector_missing"
 
 
+@pytest.mark.parametrize(
+    ("html", "fetched_by", "is_said"),
+    [
+        ("<div id=app></div><script>show()</script>", "http", True),
+        ("<div id=app></div><script>show()</script>", "browser", False),
+        ("<p>Sold out</p>", "http", False),
+        (LIST, "http", False),
+    ],
+)
+async def test_a_list_that_scripts_seem_to_build_is_told_with_what_helps(
+    act: Any, page: Any, html: str, fetched_by: str, is_said: bool
+) -> None:
+    given = page(html).model_copy(update={"fetched_by": fetched_by})
+    with pytest.raises(ActorError, match=r"'\.jobs' matches nothing on http://shop") as caught:
+        await act(ExtractListActor, page=given, item_selector=".jobs", required=True)
+    assert ("scripts seem to build this page, so fetch it with mode: auto" in str(caught.value)) == is_said
+
+
 async def test_a_page_that_is_no_html_is_a_failure(act: Any, page: Any) -> None:
     with pytest.raises(ActorError, match="application/pdf, not HTML") as caught:
         await act(ExtractListActor, page=page("", content_type="application/pdf"), item_selector="a")

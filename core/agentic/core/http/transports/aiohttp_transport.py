@@ -45,7 +45,11 @@ FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
         "the proxy refused with status {0.status}",
     ),
     (aiohttp.ClientSSLError, FailureClass.TLS, "no secure connection: {0}"),
-    (aiohttp.ClientConnectorError, FailureClass.CONNECT, "no connection ({3}); is the site up?"),
+    (
+        aiohttp.ClientConnectorError,
+        FailureClass.CONNECT,
+        "no connection ({3}); check the address, and that the site is up",
+    ),
     (aiohttp.ClientPayloadError, FailureClass.CONNECT, CUT_OFF),
     (aiohttp.ClientResponseError, FailureClass.DECODE, "the answer is not valid HTTP (aiohttp: {2})"),
 )

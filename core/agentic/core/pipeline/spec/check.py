@@ -26,7 +26,7 @@ from agentic.core.pipeline.expressions.expressions import SECRETS, Expression, P
 from agentic.core.pipeline.expressions.references import ValuePath, expression_of, find_references
 from agentic.core.pipeline.expressions.suggestions import unknown_word
 from agentic.core.pipeline.policies.policies import ErrorRule, Fallback, is_status_class
-from agentic.core.pipeline.spec.messages import plain_message, unknown_key
+from agentic.core.pipeline.spec.messages import plain_message, unknown_key_within
 from agentic.core.pipeline.spec.spec import (
     ActorStep,
     ChooseStep,
@@ -320,8 +320,8 @@ def _config(model: type[BaseModel], config: Config, place: ValuePath) -> Iterato
     except ValidationError as exc:
         for error in exc.errors():
             loc = error["loc"]
-            if error["type"] == "extra_forbidden" and len(loc) == 1:
-                yield Fault(place=(*place, *loc), message=unknown_key(loc[0], model))
+            if error["type"] == "extra_forbidden" and (len(loc) == 1 or loc[0] not in open_keys):
+                yield Fault(place=(*place, *loc), message=unknown_key_within(loc, model))
             elif loc and loc[0] not in open_keys and not (error["type"] == "missing" and len(loc) == 1):
                 yield Fault(place=(*place, *loc), message=plain_message(error))
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from agentic.core.http import HttpPolicy
 from agentic.core.pipeline.errors import Fault
 from agentic.core.pipeline.expressions.references import ValuePath
-from agentic.core.pipeline.expressions.suggestions import unknown_word
+from agentic.core.pipeline.expressions.suggestions import suggestion, unknown_word
 from agentic.core.pipeline.policies.policies import ErrorRule, Fallback
 from agentic.core.pipeline.spec.inputs import InputSpec
 from agentic.core.pipeline.spec.spec import (
@@ -75,6 +75,28 @@ def unknown_key(key: object, model: type[BaseModel]) -> str:
     return unknown_word("key", str(key), names)
 
 
+def unknown_key_within(loc: Sequence[int | str], model: type[BaseModel]) -> str:
+    """Return the message for the last key of ``loc``, which a value below ``model`` does not have."""
+    found = _model_at(model, loc[:-1])
+    return f"unknown key {loc[-1]!r}" if found is None else unknown_key(loc[-1], found)
+
+
+def _model_at(kind: object, loc: Sequence[int | str]) -> type[BaseModel] | None:
+    """Return the model of the value at ``loc`` in a value of the type ``kind``; None if it is not a model."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if not loc:
+            return kind
+        fields = ((field.alias or name, field) for name, field in kind.model_fields.items())
+        return next((_model_at(field.annotation, loc[1:]) for key, field in fields if key == loc[0]), None)
+    arguments = get_args(kind)
+    origin = get_origin(kind)
+    if origin is Annotated:
+        return _model_at(arguments[0], loc)
+    if isinstance(origin, type) and issubclass(origin, (Mapping, Sequence)) and loc:
+        return _model_at(arguments[1 if issubclass(origin, Mapping) else 0], loc[1:])
+    return next((found for one in arguments if (found := _model_at(one, loc)) is not None), None)
+
+
 def _follows(error: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
     """Whether a list is called too short only because its elements were refused."""
     loc = error["loc"]
@@ -98,13 +120,17 @@ def _message(error: ErrorDetails) -> str:
         case "value_error":
             return str(context["error"])
         case _:
-            return f"{plain_message(error)} (it is {error['input']!r:.80})"
+            message = plain_message(error)
+            return message if repr(error["input"]) in message else f"{message} (it is {error['input']!r:.80})"
 
 
 def plain_message(error: ErrorDetails) -> str:
     """Return pydantic's message, in the words of YAML where its words are Python's."""
+    if error["type"] == "literal_error" and isinstance(word := error["input"], str):
+        known = error["ctx"]["expected"].split("'")[1::2]
+        return f"{word!r:.80} is not a known value{suggestion(word, known, known)}"
     kind = _KINDS.get(error["type"])
-    return error["msg"] if kind is None else f"it should be {kind}"
+    return error["msg"].removeprefix("Value error, ") if kind is None else f"it should be {kind}"
 
 
 def _with_place(message: str, key: str, model: type[BaseModel]) -> str:

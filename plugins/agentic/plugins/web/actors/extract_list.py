@@ -28,6 +28,7 @@ from agentic.plugins.web.actors.fetch import FetchActor, FetchInput
 from agentic.plugins.web.reading.fields import Item, Schema, Source, read_fields, source_of
 from agentic.plugins.web.reading.html import Selector, select_one, title_of
 from agentic.plugins.web.reading.limits import check_nesting
+from agentic.plugins.web.reading.scripted import looks_scripted
 
 MAY_LACK = frozenset({"items", "page"})
 NEXT = 'a[rel~="next"][href], link[rel~="next"][href]'
@@ -157,19 +158,26 @@ async def _further(ctx: ActorContext, asked: FetchInput) -> Page | None:
         raise
 
 
+def _no_match(given: ExtractListInput) -> str:
+    page = given.page
+    message = f"{given.item_selector!r} matches nothing on {page.final_url}"
+    if page.fetched_by == "http" and looks_scripted(page.text, is_lacking=True):
+        message += "; scripts seem to build this page, so fetch it with mode: auto"
+    return message
+
+
 def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None) -> ListOutput:
     source = source_of(given.page, ctx.warn_about)
     document, base = source.document, source.base
     nodes = document.select(given.item_selector)
     if given.required and not nodes:
-        message = f"{given.item_selector!r} matches nothing on {given.page.final_url}"
-        raise ActorError(message, failure_class="selector_missing", status=given.page.status)
+        raise ActorError(_no_match(given), failure_class="selector_missing", status=given.page.status)
     following = document.select_one(next_selector) if next_selector else None
     fields = given.fields
     encoding = given.page.encoding
     urls = _urls(nodes, given.link_selector, base, encoding)
     if not nodes:
-        ctx.warn(f"{given.item_selector!r} matches nothing on {given.page.final_url}")
+        ctx.warn(_no_match(given))
     elif not urls and not fields:
         ctx.warn(
             f"none of the {len(nodes)} elements that match {given.item_selector!r} has a link that matches "
