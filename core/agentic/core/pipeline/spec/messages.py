@@ -127,7 +127,7 @@ def _message(error: ErrorDetails) -> str:
 def plain_message(error: ErrorDetails) -> str:
     """Return pydantic's message, in the words of YAML where its words are Python's."""
     if error["type"] == "literal_error" and isinstance(word := error["input"], str):
-        known = error["ctx"]["expected"].split("'")[1::2]
+        known = error.get("ctx", {})["expected"].split("'")[1::2]
         return f"{word!r:.80} is not a known value{suggestion(word, known, known)}"
     kind = _KINDS.get(error["type"])
     return error["msg"].removeprefix("Value error, ") if kind is None else f"it should be {kind}"
