@@ -40,6 +40,7 @@ MONTH_NAMES: tuple[str, ...] = (
     *("jul", "aug", "sep", "oct", "nov", "dec"),
 )
 RFC_822 = re.compile(r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}\s{1,5}\d{1,2}:\d{2}")
+NO_ZONE = re.compile(r"\s\d{1,2}:\d\d(?::\d\d)?$|-0000$")
 ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
 """Accept header for feeds."""
 LANGUAGE = LinearPattern(
@@ -437,10 +438,21 @@ def _moment(value: object) -> str | None:
     except (ValueError, OverflowError):
         pass
     try:
-        found = parsedate_to_datetime(text) if RFC_822.search(text[:60]) else parse_moment(text)
+        found = parse_moment(text) or _of_mail(text)
         return as_utc(found).astimezone(UTC).isoformat() if found else text
     except (ValueError, OverflowError, TypeError):
         return text
+
+
+def _of_mail(text: str) -> datetime | None:
+    """Return a time as mails have it, for its years of two digits; None for other texts.
+
+    The email package takes a zone that it does not know for UTC: ``CET``, ``IST``, ``+01:00``.
+    """
+    if not RFC_822.search(text[:60]):
+        return None
+    found = parsedate_to_datetime(text)
+    return found if found.tzinfo or NO_ZONE.search(text) else None
 
 
 def _usual_moment(found: re.Match[str]) -> str:
