@@ -167,8 +167,21 @@ def _of_header(content_type: str) -> str | None:
 
 
 @lru_cache(maxsize=256)
+def media_type(content_type: str) -> str:
+    """Return a ``Content-Type`` in lower case without parameters; "" if it names no type.
+
+    Of a field that was sent several times, the last type counts, as in browsers.
+    """
+    kinds = [part.partition(";")[0].strip().lower() for part in content_type.split(",")]
+    for kind in reversed(kinds):
+        if "/" in kind and kind != "*/*":
+            return kind
+    return kinds[0] if kinds[0].endswith(("json", "javascript", "xml")) else ""
+
+
+@lru_cache(maxsize=256)
 def _kind(content_type: str | None) -> _Kind:
-    media = (content_type or "").partition(";")[0].strip().lower()
+    media = media_type(content_type or "")
     if media in ("", "text/html", "application/octet-stream"):
         return "html"
     return "xml" if media.endswith(("xml", "rss", "atom")) else "text"

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Protocol, TypeVar, cast, overload
 from urllib.parse import urlsplit
 
-from agentic.core.http.charsets import MARKS, UTF_8, Decoded, decode, header_charset
+from agentic.core.http.charsets import MARKS, UTF_8, Decoded, decode, header_charset, media_type
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.sessions.sessions import HttpSession
 from agentic.core.logging import get_logger
@@ -129,8 +129,8 @@ class HttpResponse:
 
     @property
     def content_type(self) -> str:
-        """Media type in lower case without parameters: ``"text/html"``; empty if missing."""
-        return _media_type(self.headers.get("content-type", ""))
+        """Media type in lower case without parameters: ``"text/html"``; empty if missing or not a type."""
+        return media_type(self.headers.get("content-type", ""))
 
     @property
     def text(self) -> str:
@@ -189,11 +189,6 @@ class HttpResponse:
             return json.loads(self.body)
         except UnicodeDecodeError:  # some APIs use the charset of their pages
             return json.loads(self.text)
-
-
-@lru_cache(maxsize=256)
-def _media_type(content_type: str) -> str:
-    return content_type.partition(";")[0].strip().lower()
 
 
 @lru_cache(maxsize=256)

@@ -185,7 +185,7 @@ async def _facts(ctx: ActorContext, page: Page) -> Row:
         "characters": len(page.text),
     }
     if page.is_html:
-        found = await _call(ctx, "extract_list", {"page": page, "item_selector": "a[href]"})
+        found = await _call(ctx, "extract_list", {"page": page, "item_selector": "a[href], area[href]"})
         facts |= {"title": found["title"], "links": len(cast(list[str], found["list_item_urls"]))}
         facts["scripts"] = page.text.lower().count("<script")
     elif page.kind == "json":

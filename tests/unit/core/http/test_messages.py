@@ -43,6 +43,28 @@ def test_the_content_type_is_bare_and_lower_case() -> None:
     assert page(b"", None).content_type == ""
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("text/html, text/html; charset=utf-8", "text/html"),
+        ("text/plain, text/html", "text/html"),
+        ("text/html, */*", "text/html"),
+        ('text/html; charset="a,b"', "text/html"),
+        ("html", ""),
+        ("; charset=utf-8", ""),
+        ("*/*", ""),
+        ("json; charset=utf-8", "json"),
+    ],
+)
+def test_a_content_type_that_is_odd_is_read_as_browsers_do(written: str, read: str) -> None:
+    assert page(b"", written).content_type == read
+
+
+def test_the_charset_in_the_page_counts_also_if_the_content_type_was_sent_twice() -> None:
+    body = '<meta charset="windows-1251">мир'.encode("cp1251")
+    assert "мир" in page(body, "text/html, text/html").text
+
+
 def test_json_is_parsed() -> None:
     assert page(b'{"a": [1, null, "\xc3\xa9"]}').json() == {"a": [1, None, "é"]}
 

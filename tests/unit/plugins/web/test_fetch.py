@@ -56,6 +56,28 @@ def test_the_address_a_page_ends_at_is_canonical() -> None:
     assert (page.url, page.final_url) == ("http://shop.example/b", "http://shop.example/a")
 
 
+@pytest.mark.parametrize(
+    ("body", "sent_as", "content_type"),
+    [
+        (b"\xef\xbb\xbf\n<!DOCTYPE html><h1>x</h1>", "application/octet-stream", "text/html"),
+        (b"<html><h1>x</h1></html>", "text/plain; charset=utf-8", "text/html"),
+        (b"PK\x03\x04 <html>", "application/octet-stream", "application/octet-stream"),
+        (b"Write <html> first", "text/plain", "text/plain"),
+    ],
+)
+def test_a_page_that_is_sent_as_text_or_unknown_bytes_is_a_page(
+    body: bytes, sent_as: str, content_type: str
+) -> None:
+    page = page_of("http://shop.example/", answer(body, sent_as), NOW)
+    assert (page.content_type, page.is_html) == (content_type, content_type == "text/html")
+
+
+def test_a_text_that_is_not_to_be_sniffed_stays_a_text() -> None:
+    headers = Headers([("Content-Type", "text/plain"), ("X-Content-Type-Options", "nosniff")])
+    shown = HttpResponse(url="http://shop.example/", status=200, headers=headers, body=b"<html>")
+    assert page_of("http://shop.example/", shown, NOW).content_type == "text/plain"
+
+
 def test_what_is_no_text_is_known_by_its_hash() -> None:
     one, other = (page_of("http://a.example/", answer(body, "image/png"), NOW) for body in (b"1", b"2"))
     assert one.text == other.text == ""

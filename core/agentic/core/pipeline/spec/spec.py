@@ -297,7 +297,7 @@ class CrawlStep(_WhenStep):
     start: str | tuple[str, ...] = Field(description="URL, or a list of them.")
     follow: FollowRules = FollowRules()
     fetch: PageActor = PageActor(actor="fetch")
-    links: PageActor = PageActor(actor="extract_list", config={"item_selector": "a[href]"})
+    links: PageActor = PageActor(actor="extract_list", config={"item_selector": "a[href], area[href]"})
     detail: Details | None = Field(default=None, description="A rule, or several: the first match extracts.")
     store: StoreRules = StoreRules()
     files: FileRules | None = Field(default=None, description="Files to download; none by default.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 from collections.abc import Mapping
@@ -39,6 +40,9 @@ _GIVEN = set(PageOutput.model_fields)
 
 MAX_REFRESHES = 5
 """Pages that take the place of each other, in one fetch."""
+
+UNTRUE = frozenset({"application/octet-stream", "text/plain"})
+"""Types of files whose server does not know their type."""
 
 # A look at the text of a page takes a hundredth of the time of its selectors.
 _mentions_refresh = SchemaValidator(
@@ -278,7 +282,7 @@ def _request(given: FetchInput, session: HttpSession | None) -> HttpRequest:
 
 def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "http") -> Page:
     """Return an answer as a page; bodies that are no text are known by their hash only."""
-    content_type = response.content_type
+    content_type = _type_of(response)
     final_url = request_url(response.url)
     encoding, text = response.decoded if _is_text(content_type) else ("utf-8", "")
     values: dict[str, object] = {
@@ -321,6 +325,18 @@ def _next_url(response: HttpResponse) -> str | None:
     """Return where the header ``Link`` says that the next page is."""
     address = next_link(response.headers)
     return None if address is None else absolute(response.url, address)
+
+
+def _type_of(response: HttpResponse) -> str:
+    """Return the type of an answer; a page that a server sends as text or bytes is known by its start.
+
+    Scrapy and Crawlee read such pages, too. ``nosniff`` keeps a text a text.
+    """
+    content_type = response.content_type
+    if content_type in UNTRUE and "nosniff" not in response.headers.get("x-content-type-options", "").lower():
+        start = response.body[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
+        return "text/html" if start.startswith((b"<!doctype html", b"<html")) else content_type
+    return content_type
 
 
 def _is_text(content_type: str) -> bool:
