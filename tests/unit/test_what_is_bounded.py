@@ -18,11 +18,14 @@ from agentic.core.http.caching.cache import CachedAnswer, MemoryCache
 from agentic.core.http.politeness import budget, robots
 from agentic.core.http.politeness.budget import ProcessBudget
 from agentic.core.http.transports import wire
+from agentic.core.llm import tokens
+from agentic.core.llm.wrappers import caching
 from agentic.core.masking import MAX_KNOWN, KnownSecrets
 from agentic.core.pipeline.crawl import files
 from agentic.core.reading import isolated
 from agentic.core.services import nats_service
 from agentic.core.services.home import MAX_LOG_BYTES
+from agentic.core.stores import key_value_models
 from agentic.executors.agents import observing
 from agentic.executors.durable.publish import asking
 from agentic.executors.workers.config import DEFAULTS
@@ -49,6 +52,9 @@ PROMISED = {
     "events that wait for observers": f"{observing.MAX_WAITING:,}",
     "messages that a listener": f"{listening._MOST:,}",
     "questions on the bus": f"{asking.MAX_ASKED:,}",
+    "replies of models that a `CacheModel`": f"{caching.MAX_REPLIES:,}",
+    "models whose tokens": f"{tokens.MAX_MODELS:,}",
+    "replies of models in a bucket": f"{key_value_models.KEPT_S / 86_400:.0f} days",
     "`AGENTIC_EVENTS`": f"{(EVENTS.max_age or 0) / 86_400:.0f} days, {(EVENTS.max_bytes or 0) // GIB} GiB",
     "`AGENTIC_AUDIT`": f"{(AUDIT.max_bytes or 0) // MIB} MiB",
     "`AGENTIC_METRICS`": f"a day, {METRICS.max_msgs_per_subject:,} for each executor",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from agentic.core.llm.adapter import LLMAdapter, opened_stream
 from agentic.core.llm.prices import PriceTable, price_of
@@ -34,7 +35,7 @@ class PricedModel(ModelWrapper):
         """See :meth:`LLMAdapter.stream`."""
         async with opened_stream(self.model, request) as deltas:
             async for delta in deltas:
-                yield delta if delta.reply is None else ModelDelta(reply=self._priced(delta.reply))
+                yield delta if delta.reply is None else replace(delta, reply=self._priced(delta.reply))
 
     def cost_of(self, usage: TokenUsage) -> float | None:
         """See :meth:`LLMAdapter.cost_of`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 from agentic.core.llm.adapter import LLMAdapter, ModelCapabilities, StructuredMode, opened_stream
 from agentic.core.llm.requests import ModelDelta, ModelReply, ModelRequest
@@ -72,4 +73,4 @@ def naming(reply: ModelReply, model: LLMAdapter) -> ModelReply:
 
 def naming_delta(delta: ModelDelta, model: LLMAdapter) -> ModelDelta:
     """Return the piece of a stream; in the last one the reply names its model."""
-    return delta if delta.reply is None else ModelDelta(reply=naming(delta.reply, model))
+    return delta if delta.reply is None else replace(delta, reply=naming(delta.reply, model))
