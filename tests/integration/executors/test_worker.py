@@ -254,7 +254,7 @@ async def test_an_execution_whose_database_is_away_when_its_message_comes_is_beg
 
 @pytest.mark.requirement("PL28", "SC08")
 def test_slices_of_a_crawl_are_worked_off_by_several_processes(place: Place) -> None:
-    place.start_worker("--concurrency", "2")
+    place.start_worker("-c", "2")
     have_loaded(place, processes=2)
 
     def workers() -> list[str]:

@@ -10,7 +10,7 @@ from agentic.core.pipeline.crawl.page_items import has_value
 from agentic.core.pipeline.shortages import listed_classes, shortfalls
 from agentic.core.pipeline.spec.amounts import exceeds
 from agentic.core.pipeline.spec.spec import Limits, PipelineSpec
-from agentic.core.pipeline.spec.walking import downloads_files, reads_items
+from agentic.core.pipeline.spec.walking import detail_patterns, downloads_files, reads_items
 from agentic.core.pipeline.steps.result import PageTotals, PipelineResult
 from agentic.core.types import SaveCounts
 
@@ -120,8 +120,10 @@ def _nothing(of: Evidence) -> Iterator[str]:
     warnings, pages = of.result.warnings, of.pages
     if of.reads_pages and pages is not None and pages.done + pages.failed:
         why = "; ".join(shortfalls(of.result)) if pages.failed else ""
+        patterns = ", ".join(dict.fromkeys(detail_patterns(of.spec.steps)))
         whole = (
-            f"`detail` fits none of its {_counted(pages.done, 'page')}, or its selectors find nothing there"
+            f"`detail` fits none of its {_counted(pages.done, 'page')} (match: {patterns}), or its selectors "
+            "find nothing there; test them with `agentic pipelines try URL --field NAME=SELECTOR`"
         )
         yield f"the crawl extracted no items: {why or (warnings[0] if warnings else whole)}"
     elif warnings and not of.wants_files_alone:

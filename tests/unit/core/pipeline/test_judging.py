@@ -143,7 +143,10 @@ def test_a_crawl_that_read_no_item_is_a_failure() -> None:
 def test_a_crawl_whose_detail_fits_no_page_is_a_failure() -> None:
     found = judged(crawl=pages(12))
     assert found.outcome == "failed"
-    assert "`detail` fits none of its 12 pages" in str(found.reason)
+    assert "`detail` fits none of its 12 pages (match: *), or its selectors find nothing" in str(found.reason)
+    details = [{"match": ["/a/*", "/b/*"]}, {"match": ["/a/*"], "actor": "article"}]
+    crawl = {"type": "crawl", "start": "http://a/", "detail": details}
+    assert "(match: /a/*, /b/*)" in str(judged(crawl=pages(12), steps=[crawl]).reason)
 
 
 def test_a_crawl_that_is_to_read_no_items_needs_none() -> None:

@@ -66,6 +66,15 @@ def reads_items(steps: Sequence[Step]) -> bool:
     )
 
 
+def detail_patterns(steps: Sequence[Step]) -> Iterator[str]:
+    """Yield the patterns of the pages that a crawl among the steps, or within them, reads items on."""
+    for step in steps:
+        if isinstance(step, CrawlStep):
+            yield from (pattern for rule in step.details for pattern in rule.match)
+        for _, row in rows_of(step):
+            yield from detail_patterns(row)
+
+
 def downloads_files(steps: Sequence[Step]) -> bool:
     """Whether a crawl among the steps, or within them, downloads files of its pages."""
     return any(

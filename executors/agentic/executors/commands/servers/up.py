@@ -16,7 +16,9 @@ from agentic.executors.workers.services import beat_service, flower_service, wor
 
 
 def up(
-    concurrency: Annotated[int, typer.Option(min=1, help="Number of agents run at once.")] = 2,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", "-c", min=1, help="Number of agents run at once.")
+    ] = 2,
     beat: Annotated[bool, typer.Option(help="Start due schedules (beat).")] = True,
     flower: Annotated[bool, typer.Option(help="Show the worker in a browser (Flower).")] = True,
 ) -> None:

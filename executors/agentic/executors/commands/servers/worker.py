@@ -37,7 +37,9 @@ class WorkerLogLevel(StrEnum):
 
 def worker(
     *,
-    concurrency: Annotated[int, typer.Option(min=1, help="Number of agents run at once.")] = 2,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", "-c", min=1, help="Number of agents run at once.")
+    ] = 2,
     pool: Annotated[
         Pool, typer.Option(help="Processes, or threads (for work that mostly waits).")
     ] = Pool.PREFORK,

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agentic.core.cli import print_rows
+from agentic.core.http.errors import reason_in
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from agentic.executors.reports.crawls import CrawlReader
-    from agentic.executors.reports.facts import FailureFacts
+    from agentic.executors.reports.facts import FailureExample, FailureFacts
     from agentic.executors.reports.masking import Shown
 
 
@@ -37,8 +38,15 @@ def print_failures(failures: Sequence[FailureFacts], where: Console | None = Non
 
 def _failure_row(facts: FailureFacts) -> dict[str, object]:
     example = facts.examples[0] if facts.examples else None
-    words = "" if example is None else "\n".join(filter(None, (example.subject, example.message)))
+    words = "" if example is None else "\n".join(filter(None, _words(example)))
     return {"class": facts.failure_class, "count": f"{facts.count:,}", "example": words}
+
+
+def _words(example: FailureExample) -> tuple[str, str]:
+    """Return what failed, and why without naming it again."""
+    return example.subject, reason_in(
+        example.message, example.subject
+    ) if example.subject else example.message
 
 
 def _of_result(result: object, shown: Shown) -> Iterator[FailureFacts]:
