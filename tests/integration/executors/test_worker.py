@@ -35,7 +35,8 @@ from agentic.mappers import (
     find_agent,
     find_project,
 )
-from agentic.mappers.catalog.projects import disable_agent
+from agentic.mappers.catalog.projects import change_agent, disable_agent
+from agentic.mappers.tables.core import CrawlModel
 from agentic.mappers.tables.ledger import RunModel
 
 if TYPE_CHECKING:
@@ -303,6 +304,31 @@ def test_the_counts_of_a_crawl_are_those_of_all_workers_that_were_at_it(backed_p
     assert (found.counts["inserted"], found.counts["failed"]) == (stored(), 0)
 
 
+def test_stored_pages_are_read_again_by_workers_without_a_request(backed_place: Place) -> None:
+    with FakeServer(stories=1, products=60) as fakes:
+        agent = crawler(backed_place, fakes.shop_url, store={"html": True})
+        backed_place.start_worker("--concurrency", "2")
+        crawled = backed_place.ended(backed_place.submit(agent).id)
+        fakes.control.reset()
+        rules: JSONValue = {"match": ["*/product/*"], "config": {"schema": {"title": "h1.title"}}}
+        with backed_place.database.writing() as session:
+            agent = find_agent(session, agent.project_id, agent.id)
+            changed = crawler_config(fakes.shop_url, store={"html": True}, detail=rules)
+            change_agent(session, agent, platform="web", config=changed, goals=None)
+        again = ("executions", "retry", crawled.id, "--reread", "--dispatcher", "celery", "--json")
+        queued = json.loads(backed_place.run(*again).stdout)
+        found = backed_place.ended(queued["execution_id"])
+        requests = fakes.control.stats()["requests"]
+
+    pages = len(Shop(products=60).paths())
+    assert (found.status, found.error, requests) == (ExecutionStatus.SUCCEEDED, None, {})
+    assert (found.counts["inserted"], found.counts["updated"]) == (60, 0)  # the items are new
+    assert found.counts["unchanged"] == 2 * pages
+    with backed_place.database.reading() as session:
+        crawl = session.get_one(CrawlModel, (found.project_id, found.id))
+    assert (crawl.reread, crawl.to_reread, crawl.unstored) == (pages, pages, 0)
+
+
 def have_loaded(place: Place, processes: int) -> None:
     """Have each process of a worker run an agent: none has anything to load after that."""
     begun = [place.submit(place.agent(gate=f"gate{number}")) for number in range(processes)]
@@ -313,8 +339,15 @@ def have_loaded(place: Place, processes: int) -> None:
         place.ended(execution.id)
 
 
-def crawler(place: Place, start: str) -> AgentModel:
+def crawler(place: Place, start: str, **rules: JSONValue) -> AgentModel:
     """Add an agent that crawls a shop in slices, two at a time."""
+    with place.database.writing() as session:
+        project = find_project(session, "default")
+        return add_agent(session, project, "crawler", "web", crawler_config(start, **rules))
+
+
+def crawler_config(start: str, **rules: JSONValue) -> dict[str, JSONValue]:
+    """Return the config of such an agent."""
     step: dict[str, JSONValue] = {
         "id": "site",
         "type": "crawl",
@@ -322,11 +355,10 @@ def crawler(place: Place, start: str) -> AgentModel:
         "follow": {"exclude": ["/shop/private/*"]},
         "slices": 2,
         "slice_pages": 20,
+        **rules,
     }
-    pipeline: dict[str, JSONValue] = {"http": {"allow_private_hosts": ["127.0.0.1"]}, "steps": [step]}
-    with place.database.writing() as session:
-        project = find_project(session, "default")
-        return add_agent(session, project, "crawler", "web", {"pipeline": pipeline})
+    pipeline: JSONValue = {"http": {"allow_private_hosts": ["127.0.0.1"]}, "steps": [step]}
+    return {"pipeline": pipeline}
 
 
 @pytest.mark.requirement("SP14")

@@ -107,6 +107,17 @@ def test_the_new_crawl_knows_all_pages_and_has_the_letters_before_it(
     assert before.count(FAILED) == 4
 
 
+def test_the_new_crawl_stays_on_the_hosts_that_its_start_pages_led_to(
+    database: Database, agent: AgentModel, execution: ExecutionModel
+) -> None:
+    with database.writing() as session:
+        crawl = session.get_one(CrawlModel, (agent.project_id, execution.id))
+        crawl.moves = "http://a/ http://b/"
+    with database.writing() as session:
+        made, _ = retry_failed_pages(session, execution, agent)
+        assert session.get_one(CrawlModel, (agent.project_id, made.id)).moves == "http://a/ http://b/"
+
+
 def test_letters_belong_to_the_execution_that_tries_them_until_it_ends(
     database: Database, agent: AgentModel, execution: ExecutionModel
 ) -> None:

@@ -52,6 +52,7 @@ class DecisionKind(StrEnum):
     RUN_PRUNED = "run.pruned"
     LETTERS_RETRIED = "letters.retried"
     PAGES_RETRIED = "pages.retried"
+    PAGES_REREAD = "pages.reread"
     LETTERS_DROPPED = "letters.dropped"
     SCHEDULE_FIRED = "schedule.fired"
     SCHEDULE_QUEUED = "schedule.queued"

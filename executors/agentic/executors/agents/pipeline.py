@@ -13,8 +13,10 @@ from agentic.executors.base import AgentWork, BaseAgentExecutor
 from agentic.executors.errors import ExecutionError
 
 if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when an agent runs, not when a class is defined
+    from sqlalchemy import Select
     from sqlalchemy.orm import Session
 
+    from agentic.core.actors import Page
     from agentic.core.pipeline import CrawledPage, FailedPage, Judgement, PipelineResult, PipelineSpec
     from agentic.core.types import SaveCounts
     from agentic.mappers import Database
@@ -62,6 +64,20 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         from agentic.core.types import SaveCounts
 
         return SaveCounts()
+
+    def stored_bodies(self) -> Select[str] | None:
+        """Return the query for the keys of stored pages that can be read again.
+
+        By default none are stored.
+        """
+        return None
+
+    def load_page(self, session: Session, key: str) -> Page | None:  # noqa: ARG002 - for overrides
+        """Return a stored page as it was when it was fetched; None if it is not stored.
+
+        Called off the event loop. Its ``url`` may be "": the crawl fills in the URL of its own page.
+        """
+        return None
 
     def create_initial_state(self) -> dict[str, object]:
         """Return the agent's name and goals, its pipeline's name, and every input.
@@ -192,6 +208,7 @@ class _Frontiers:
             run=execution_id,
             save=partial(_save, executor, self._pipeline),
             mark_gone=executor.mark_gone,
+            load=executor.load_page,
         )
 
 

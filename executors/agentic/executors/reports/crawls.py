@@ -70,7 +70,14 @@ class CrawlReader:
         crawl = self.session.get(CrawlModel, (self.execution.project_id, self.execution.id))
         if crawl is None:
             return None
-        return PageCounts(known=crawl.total, done=crawl.done, failed=crawl.failed, excluded=crawl.excluded)
+        return PageCounts(
+            known=crawl.total,
+            done=crawl.done,
+            failed=crawl.failed,
+            excluded=crawl.excluded,
+            reread=crawl.reread,
+            unstored=crawl.unstored,
+        )
 
     def failures(self) -> list[FailureFacts]:
         """Return the classes of failed pages, the most frequent first, with the first pages of each."""

@@ -67,17 +67,29 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageCounts:
-    """Pages of a crawl: known, fetched, failed; the site's own rules forbid the ``excluded`` ones."""
+    """Pages of a crawl: known, fetched, failed; the site's own rules forbid the ``excluded`` ones.
+
+    ``reread`` counts the pages that were read again from storage, ``unstored`` those that were not because
+    they are not stored.
+    """
 
     known: int = 0
     done: int = 0
     failed: int = 0
     excluded: int = 0
+    reread: int = 0
+    unstored: int = 0
 
     @property
     def left(self) -> int:
         """Known, and neither fetched nor failed."""
         return self.known - self.done - self.failed
+
+    @property
+    def reread_text(self) -> str:
+        """The pages read again, and the pages that are not stored, as text; "" for none."""
+        parts = {"read again from storage": self.reread, "not stored": self.unstored}
+        return ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

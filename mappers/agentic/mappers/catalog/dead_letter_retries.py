@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from sqlalchemy import ColumnElement, Insert, and_, case, false, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, and_, literal, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from agentic.core.audit import DecisionKind
@@ -13,10 +13,10 @@ from agentic.core.types import EXCLUDED_CLASSES
 from agentic.mappers.audit import audit
 from agentic.mappers.catalog.dead_letters import CRAWL, dead_letter_id, page_key
 from agentic.mappers.catalog.executions import create_execution
+from agentic.mappers.crawl.copying import PagesAgain, copy_crawl, count_pages
 from agentic.mappers.database.expressions import OneOf
 from agentic.mappers.tables.core import (
     AgentModel,
-    CrawlModel,
     DeadLetterModel,
     ExecutionModel,
     FrontierModel,
@@ -26,11 +26,10 @@ from agentic.mappers.tables.core import (
 MAX_NAMED = 100
 """Maximum number of letters named in one decision."""
 
-_PAGE = ("project_id", "url_key", "url", "depth")
-_IS_FAILED = and_(
+IS_FAILED = and_(
     FrontierModel.state == FrontierState.FAILED, FrontierModel.failure_class.not_in(EXCLUDED_CLASSES)
 )
-_RESULT = ("attempts", "failure_class", "message", "content_hash", "tries")
+"""Failed pages, without those that the site excludes."""
 
 
 def retry_dead_letters(
@@ -56,7 +55,7 @@ def retry_dead_letters(
     letters = session.scalars(select(DeadLetterModel).where(*wanted).with_for_update()).all()
     made = create_execution(session, agent)
     keys = [page_key(letter) for letter in letters]
-    _copy_pages(session, execution, made, _one_of(FrontierModel.url_key, keys), len(keys))
+    copy_crawl(session, execution, made, PagesAgain(fetch=_one_of(FrontierModel.url_key, keys)))
     named = [dead_letter_id(letter) for letter in letters[:MAX_NAMED]]
     # By statement, because it changes a key.
     session.execute(update(DeadLetterModel).where(*wanted).values(execution_id=made.id))
@@ -75,8 +74,7 @@ def retry_dead_letters(
 
 def count_failed_pages(session: Session, execution: ExecutionModel) -> int:
     """Return how many pages of a crawl failed; pages that the site excludes do not count."""
-    of_crawl = (FrontierModel.project_id == execution.project_id, FrontierModel.run == execution.id)
-    return session.scalar(select(func.count()).select_from(FrontierModel).where(*of_crawl, _IS_FAILED)) or 0
+    return count_pages(session, execution, IS_FAILED)
 
 
 def retry_failed_pages(
@@ -94,16 +92,8 @@ def retry_failed_pages(
     """
     count = count_failed_pages(session, execution)
     made = create_execution(session, agent)
-    _copy_pages(session, execution, made, _IS_FAILED, count)
-    session.execute(
-        update(DeadLetterModel)
-        .where(
-            DeadLetterModel.project_id == execution.project_id,
-            DeadLetterModel.execution_id == execution.id,
-            DeadLetterModel.step == CRAWL,
-        )
-        .values(execution_id=made.id)
-    )
+    copy_crawl(session, execution, made, PagesAgain(fetch=IS_FAILED))
+    move_letters(session, execution, made)
     what = f"{count} failed pages of execution {execution.id} are fetched again by {made.id}"
     audit(
         session,
@@ -117,45 +107,17 @@ def retry_failed_pages(
     return made, count
 
 
-def _copy_pages(
-    session: Session,
-    execution: ExecutionModel,
-    made: ExecutionModel,
-    is_again: ColumnElement[bool],
-    again_count: int,
-) -> None:
-    """Copy the pages of ``execution`` to ``made``: pages to fetch again as new, the others unchanged."""
-    new = literal(FrontierState.NEW, FrontierModel.state.type)
-    state = case((FrontierModel.state == FrontierState.TAKEN, new), else_=FrontierModel.state)
-    for names, row_state, condition in (
-        (_PAGE, new, is_again),  # first, because a crawl claims the oldest pages first
-        ((*_PAGE, *_RESULT), state, ~is_again),
-    ):
-        rows = select(
-            *(getattr(FrontierModel, name) for name in names), literal(made.id), row_state, false()
-        ).where(FrontierModel.project_id == execution.project_id, FrontierModel.run == execution.id)
-        session.execute(
-            insert(FrontierModel).from_select(
-                [*names, "run", "state", "is_letter"], rows.where(condition).order_by(FrontierModel.id)
-            )
+def move_letters(session: Session, execution: ExecutionModel, made: ExecutionModel) -> None:
+    """Give the dead letters of the pages of ``execution`` to ``made``, which fetches them again."""
+    session.execute(
+        update(DeadLetterModel)
+        .where(
+            DeadLetterModel.project_id == execution.project_id,
+            DeadLetterModel.execution_id == execution.id,
+            DeadLetterModel.step == CRAWL,
         )
-    session.execute(_counts(execution, made, again_count))
-
-
-def _counts(execution: ExecutionModel, made: ExecutionModel, again_count: int) -> Insert:
-    """Return the statement that stores the counts of the crawl of ``made``."""
-    names = ["project_id", "run", "total", "done", "failed", "excluded", "items"]
-    crawl = CrawlModel
-    counted = select(
-        crawl.project_id,
-        literal(made.id),
-        crawl.total,
-        crawl.done,
-        crawl.failed - again_count,
-        crawl.excluded,
-        crawl.items,
-    ).where(crawl.project_id == execution.project_id, crawl.run == execution.id)
-    return insert(CrawlModel).from_select(names, counted)
+        .values(execution_id=made.id)
+    )
 
 
 def _one_of(column: InstrumentedAttribute[str], values: Iterable[str]) -> ColumnElement[bool]:

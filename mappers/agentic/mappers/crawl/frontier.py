@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from agentic.core.actors import Page
+from agentic.core.http import url_key
 from agentic.core.pipeline.crawl.page_items import count_items
 from agentic.core.pipeline.crawl.store import (
     CountedWarning,
@@ -33,6 +36,7 @@ from agentic.mappers.crawl.statements import (
     ADD,
     CLAIM,
     CLAIM_ELSEWHERE,
+    CLAIM_STORED,
     COUNT,
     COUNTS,
     FREE,
@@ -50,6 +54,7 @@ from agentic.mappers.tables.core import FrontierState
 
 RowSink = Callable[[Session, Sequence[CrawledPage]], SaveCounts]
 GoneSink = Callable[[Session, Sequence[FailedPage]], SaveCounts]
+PageSource = Callable[[Session, str], Page | None]
 
 KNOWN_KEYS = 50_000
 """How many known links a store remembers: pages of a site repeat the same links."""
@@ -73,6 +78,7 @@ class SqlCrawlStore:
         run: str,
         save: RowSink,
         mark_gone: GoneSink | None = None,
+        load: PageSource | None = None,
     ) -> None:
         """Create the store; nothing is read or written yet.
 
@@ -83,15 +89,18 @@ class SqlCrawlStore:
             save: Stores the rows of the pages, in the transaction that marks them done.
             mark_gone: Marks the rows of pages that no longer exist, in the transaction that marks them
                 failed.
+            load: Returns a stored page by its key; by default no page is stored.
         """
         self._database = database
         self._project_id = project_id
         self._run = run
         self._save = save
         self._mark_gone = mark_gone
+        self._load = load
         self._mine: dict[str, Value] = {"project_id": project_id, "run": run}
         self._known: set[str] = set()
         self._beyond: set[str] = set()
+        self._is_offline = False
 
     async def seed(self, urls: Sequence[FrontierLink]) -> int:
         """Add unknown pages as new, and return how many were added."""
@@ -120,6 +129,10 @@ class SqlCrawlStore:
         """Reset pages to new that a slice claimed and will not fetch."""
         await in_thread(self._give_back, slice_id, entries)
 
+    async def stored_page(self, key: str) -> Page | None:
+        """Return a stored page as it was fetched; None if it is not stored."""
+        return None if self._load is None else await in_thread(self._stored_page, self._load, key)
+
     async def failures(self, examples: int) -> Sequence[FailureTally]:
         """Return the failure classes of pages, by name, each with up to ``examples`` messages."""
         return await in_thread(self._failures, examples)
@@ -127,6 +140,10 @@ class SqlCrawlStore:
     async def warnings(self) -> Sequence[CountedWarning]:
         """Return the warnings about pages that were read, counted by subject, in the order of the pages."""
         return await in_thread(self._warnings)
+
+    def _stored_page(self, load: PageSource, key: str) -> Page | None:
+        with self._database.reading() as session:
+            return load(session, key)
 
     def _warnings(self) -> list[CountedWarning]:
         with self._database.reading() as session:
@@ -148,7 +165,9 @@ class SqlCrawlStore:
         with hot_transaction(self._database) as cursor:
             self._take_turn(cursor)
             cursor.run(FREE, {**self._mine, "own_holder": str(slice_id), "of_superstep": others})
-            return _counts(cursor.rows(COUNTS, self._mine))
+            counts = _counts(cursor.rows(COUNTS, self._mine))
+        self._is_offline = counts.is_offline  # it never changes
+        return counts
 
     def _exchange(
         self, slice_id: SliceId, batch: CrawlBatch, limit: int, without: Collection[str]
@@ -158,7 +177,7 @@ class SqlCrawlStore:
                 if batch.done or batch.failed or batch.links:  # claims alone never wait
                     self._take_turn(cursor)
                 added = self._add(cursor, batch.links)  # first: a failed page may be one of them
-                fresh, given_up, failed = self._mark(cursor, batch)
+                fresh, given_up, again = self._mark(cursor, batch)
                 beyond = self._unknown(cursor, batch.beyond)
                 self._move(cursor, batch.moves)
                 entries = self._claim(cursor, slice_id, limit, without)
@@ -169,11 +188,12 @@ class SqlCrawlStore:
             change = FrontierCounts(
                 total=added,
                 done=len(fresh),
-                failed=failed,
+                failed=len(given_up) - len(again),
                 excluded=sum(page.failure_class in EXCLUDED_CLASSES for page in given_up),
                 items=sum(map(count_items, fresh)),
                 beyond=len(beyond),
                 outside=batch.outside,
+                reread=_count_reread(fresh) + _count_reread(given_up) - _count_reread(again),
                 saved=saved,
             )
             with driver_cursor(session) as cursor:
@@ -189,18 +209,18 @@ class SqlCrawlStore:
 
     def _mark(
         self, cursor: DriverCursor, batch: CrawlBatch
-    ) -> tuple[list[CrawledPage], list[FailedPage], int]:
-        """Mark pages; return the newly done pages, the newly failed pages, and how many more failed."""
+    ) -> tuple[list[CrawledPage], list[FailedPage], list[CrawledPage]]:
+        """Mark pages; return the newly done, the newly failed, and the newly done that had failed before."""
         keys = [page.url_key for page in batch.done] + [page.url_key for page in batch.failed]
         if not keys:
-            return [], [], 0
+            return [], [], []
         states: dict[str, str] = dict(cursor.rows(STATES, {**self._mine, "keys": json.dumps(keys)}))
         fresh = [page for page in batch.done if states.get(page.url_key) != FrontierState.DONE]
         given_up = [page for page in batch.failed if states.get(page.url_key, "") in _OPEN]
         cursor.run_each(MARK_DONE, [self._done(page) for page in fresh])
         cursor.run_each(MARK_FAILED, [self._failed(page) for page in given_up])
-        again = sum(states.get(page.url_key) == FrontierState.FAILED for page in fresh)
-        return fresh, given_up, len(given_up) - again
+        again = [page for page in fresh if states.get(page.url_key) == FrontierState.FAILED]
+        return fresh, given_up, again
 
     def _done(self, page: CrawledPage) -> dict[str, Value]:
         return {
@@ -209,6 +229,8 @@ class SqlCrawlStore:
             "new_message": dump_warnings(page.warnings) if page.warnings else None,
             "new_hash": page.content_hash,
             "new_tries": _tries(page.attempts),
+            "new_page_key": page.url_key if page.final_url == page.url else url_key(page.final_url),
+            "new_items": count_items(page),
         }
 
     def _failed(self, page: FailedPage) -> dict[str, Value]:
@@ -273,6 +295,7 @@ class SqlCrawlStore:
             "items": change.items,
             "beyond": change.beyond,
             "outside": change.outside,
+            "reread": change.reread,
             "inserted": saved.inserted,
             "updated": saved.updated,
             "unchanged": saved.unchanged,
@@ -286,13 +309,15 @@ class SqlCrawlStore:
         if limit <= 0:
             return []
         given = {**self._mine, "own_holder": str(slice_id), "most": limit}
-        if without:
+        if self._is_offline:
+            rows = cursor.rows(CLAIM_STORED, given)
+        elif without:
             rows = cursor.rows(CLAIM_ELSEWHERE, {**given, "sites": json.dumps([*without])})
         else:
             rows = cursor.rows(CLAIM, given)
         return [
-            FrontierEntry(url=url, url_key=url_key, depth=depth, attempts=attempts - 1)
-            for _, url, url_key, depth, attempts in sorted(rows)
+            FrontierEntry(url=url, url_key=key, depth=depth, attempts=attempts - 1, page_key=page_key)
+            for _, url, key, depth, attempts, page_key in sorted(rows, key=itemgetter(0))
         ]
 
     def _take_turn(self, cursor: DriverCursor) -> None:
@@ -305,7 +330,8 @@ class SqlCrawlStore:
 def _counts(rows: Sequence[tuple[Any, ...]]) -> FrontierCounts:
     if not rows:
         return FrontierCounts()
-    moves, total, done, failed, excluded, items, beyond, outside, *saved = rows[0]
+    moves, to_reread, unstored, is_offline, *counted = rows[0]
+    total, done, failed, excluded, items, beyond, outside, reread, *saved = counted
     return FrontierCounts(
         total=total,
         done=done,
@@ -316,7 +342,15 @@ def _counts(rows: Sequence[tuple[Any, ...]]) -> FrontierCounts:
         outside=outside,
         moves=tuple(SiteMove(*line.split(" ", 1)) for line in moves.splitlines()),
         saved=SaveCounts(*saved),
+        to_reread=to_reread,
+        reread=reread,
+        unstored=unstored,
+        is_offline=bool(is_offline),
     )
+
+
+def _count_reread(pages: Sequence[CrawledPage] | Sequence[FailedPage]) -> int:
+    return sum(page.is_reread for page in pages)
 
 
 def _tries(attempts: Sequence[StepAttempt]) -> str | None:

@@ -78,6 +78,8 @@ MARK_DONE = CompiledStatement(
         message=_text("new_message"),
         content_hash=_text("new_hash"),
         tries=bindparam("new_tries", type_=JSON),
+        page_key=_text("new_page_key"),
+        item_count=bindparam("new_items", type_=Integer),
     )
 )
 
@@ -113,12 +115,22 @@ def _claim(*which: ColumnElement[bool]) -> CompiledStatement:
             holder=_HOLDER,
             attempts=FRONTIER.c.attempts + 1,
         )
-        .returning(FRONTIER.c.id, FRONTIER.c.url, FRONTIER.c.url_key, FRONTIER.c.depth, FRONTIER.c.attempts)
+        .returning(
+            FRONTIER.c.id,
+            FRONTIER.c.url,
+            FRONTIER.c.url_key,
+            FRONTIER.c.depth,
+            FRONTIER.c.attempts,
+            FRONTIER.c.page_key,
+        )
     )
 
 
 CLAIM = _claim()
 """Claims the oldest new pages."""
+
+CLAIM_STORED = _claim(FRONTIER.c.page_key.is_not(None))
+"""Claims the oldest new pages that are read from storage."""
 
 # The part of an address before its path; the path of a canonical address is never empty.
 _SITE = func.substr(FRONTIER.c.url, 1, IndexOf(func.substr(FRONTIER.c.url, 9), "/") + 8)
@@ -151,6 +163,7 @@ COUNT_NAMES = (
     "items",
     "beyond",
     "outside",
+    "reread",
     "inserted",
     "updated",
     "unchanged",
@@ -162,10 +175,15 @@ _COUNTED = insert(CRAWLS).values(
     project_id=_text("project_id"),
     run=_text("run"),
     moves="",
+    to_reread=0,
+    unstored=0,
+    is_offline=false(),
     **{name: bindparam(name, type_=Integer) for name in COUNT_NAMES},
 )
 
-_COUNT_COLUMNS = [CRAWLS.c.moves, *(CRAWLS.c[name] for name in COUNT_NAMES)]
+_FIXED = ("moves", "to_reread", "unstored", "is_offline")
+
+_COUNT_COLUMNS = [CRAWLS.c[name] for name in (*_FIXED, *COUNT_NAMES)]
 
 COUNT = CompiledStatement(
     _COUNTED.on_conflict_do_update(

@@ -174,7 +174,8 @@ class FrontierModel(Base):
     ``id`` grows, so that pages are fetched in the order they were found. ``holder`` is the slice that works
     on a claimed page, as ``superstep.number``; ``attempts`` counts claims. ``tries`` lists the attempts to
     fetch the page if there was more than one; ``content_hash`` is of the body; ``is_letter`` marks a page to
-    keep with the dead letters.
+    keep with the dead letters. ``page_key`` is the key of the address at the end of its redirects, known once
+    it was fetched: a new page that has one is read from storage. ``item_count`` counts items with a value.
     """
 
     __tablename__ = "frontier"
@@ -198,6 +199,8 @@ class FrontierModel(Base):
     content_hash: Mapped[str | None] = mapped_column(String(64))
     tries: Mapped[JSONValue | None] = mapped_column(JSON(none_as_null=True))
     is_letter: Mapped[bool] = mapped_column(default=False, server_default=false())
+    page_key: Mapped[str | None] = mapped_column(String(64))
+    item_count: Mapped[int | None]
 
 
 class CrawlModel(Base):
@@ -207,6 +210,9 @@ class CrawlModel(Base):
     ``beyond`` pages that were too deep, ``outside`` links that lead out of the crawl. ``moves`` has a line
     for each start page that led to another host: its address, a space, and the address after its redirects.
     Each commit of pages adds to it, in the same transaction. Counting a million rows takes too long.
+
+    ``to_reread`` counts the pages that this execution reads from storage, ``reread`` those it has read, and
+    ``unstored`` the fetched pages that are not stored; ``is_offline`` says that it fetches no page.
     """
 
     __tablename__ = "crawls"
@@ -225,6 +231,10 @@ class CrawlModel(Base):
     beyond: Mapped[int] = mapped_column(default=0, server_default="0")
     outside: Mapped[int] = mapped_column(default=0, server_default="0")
     moves: Mapped[str] = mapped_column(Text, default="", server_default="")
+    to_reread: Mapped[int] = mapped_column(default=0, server_default="0")
+    reread: Mapped[int] = mapped_column(default=0, server_default="0")
+    unstored: Mapped[int] = mapped_column(default=0, server_default="0")
+    is_offline: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 
 class KeptTotalsModel(Base):

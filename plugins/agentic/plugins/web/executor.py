@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from agentic.core.actors import Page
 from agentic.core.pipeline import CrawledPage, FailedPage, PipelineSpec
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.agents.pipeline import PipelineAgentExecutor
 from agentic.plugins.web.settings import WebSettings
 
 if TYPE_CHECKING:
+    from sqlalchemy import Select
     from sqlalchemy.orm import Session
 
 
@@ -47,3 +49,15 @@ class WebAgentExecutor(PipelineAgentExecutor):
         from agentic.plugins.web.mapper import WebResultMapper
 
         return WebResultMapper(session, self.execution_id, self.agent).mark_gone(pages)
+
+    def stored_bodies(self) -> Select[str]:
+        """Return the keys of rows of ``web_contents`` that can be read again."""
+        from agentic.plugins.web.storage import stored_bodies
+
+        return stored_bodies(self.agent)
+
+    def load_page(self, session: Session, key: str) -> Page | None:
+        """Return a page from ``web_contents``."""
+        from agentic.plugins.web.storage import load_page
+
+        return load_page(session, self.agent.project_id, key)

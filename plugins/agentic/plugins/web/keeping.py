@@ -14,6 +14,7 @@ from agentic.core.pipeline import CrawledPage, PageContents
 from agentic.mappers import CLEARED
 from agentic.mappers.database.expressions import OneOf
 from agentic.plugins.web.models import WebFileModel, WebLinkModel
+from agentic.plugins.web.storage import head_columns
 
 Kept = Mapping[str, tuple[str, PageContents]]
 """Key of a page -> its URL and its stored content."""
@@ -44,6 +45,7 @@ def content_rows(kept: Kept) -> Iterator[dict[str, object]]:
                 "text": read.text,
                 "markdown": read.markdown,
                 "html": read.html,
+                **head_columns(contents),
             }
 
 

@@ -35,6 +35,7 @@ from agentic.plugins.web.models import (
     WebLinkModel,
     WebPageModel,
 )
+from agentic.plugins.web.storage import HEAD_COLUMNS, without_newer
 
 WAYS = ("fetched_at", "fetched_by", "attempts")
 """Columns about the fetch of a page, not its content."""
@@ -70,6 +71,7 @@ class WebResultMapper(ResultMapper):
 
     def save_pages(self, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:
         """Store pages of a crawl and the items on them; return what became of the rows."""
+        pages = without_newer(self.db_session, self.agent, pages)
         # When a page is fetched again and is the same, only time and ways differ: that is no update.
         rows = (page_row(page) for page in pages if page.has_row)
         saved = self.save_rows(WebPageModel, rows, volatile=WAYS)
@@ -93,7 +95,7 @@ class WebResultMapper(ResultMapper):
 
     def _keep(self, kept: Kept) -> SaveCounts:
         """Store what else a crawl keeps of pages; the links of a page take the place of those it had."""
-        saved = self.save_rows(WebContentModel, content_rows(kept))
+        saved = self.save_rows(WebContentModel, content_rows(kept), volatile=HEAD_COLUMNS)
         links = links_in(kept)
         saved += self.save_rows(WebLinkModel, links.values())
         drop_gone_links(self.db_session, self.agent.project_id, kept, links)
@@ -153,5 +155,5 @@ def _with_values(data: Mapping[str, JSONValue]) -> list[str]:
 
 
 def _tries(page: CrawledPage) -> object:
-    """Return every try; where one was enough, those of an earlier time go."""
-    return attempt_records(page.attempts) or CLEARED
+    """Return every try; where one was enough, those of an earlier time go, unless this is from storage."""
+    return attempt_records(page.attempts) or (None if page.is_reread else CLEARED)

@@ -53,7 +53,10 @@ class WebContentModel(SourceColumns, Base):
         language: As the page says: ``en``, ``en-GB``.
         text: What people read on it: blocks with an empty line between them, tables in columns.
         markdown: The same as Markdown.
-        html: The page as it came.
+        html: The page as it came, decoded: markup, JSON or other text; "" for files.
+        fetched_at: When ``html`` was fetched.
+        head: Status, content type, charset and headers, to read ``html`` again; empty for rows of older
+            versions.
     """
 
     __tablename__ = "web_contents"
@@ -65,6 +68,8 @@ class WebContentModel(SourceColumns, Base):
     text: Mapped[str | None] = mapped_column(Text)
     markdown: Mapped[str | None] = mapped_column(Text)
     html: Mapped[str | None] = mapped_column(Text)
+    fetched_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    head: Mapped[dict[str, JSONValue] | None] = mapped_column(JSON(none_as_null=True))
 
 
 class WebLinkModel(SourceColumns, Base):

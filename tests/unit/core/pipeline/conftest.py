@@ -55,13 +55,18 @@ class NoNetwork:
 
 @dataclass
 class MemoryFrontier:
-    """A frontier in memory; ``commits`` holds the batches as they came."""
+    """A frontier in memory; ``commits`` holds the batches as they came.
+
+    A page of ``stored`` is read from there, by its key; ``is_offline`` makes a crawl fetch no other.
+    """
 
     links: dict[str, FrontierLink] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     holders: dict[str, SliceId] = field(default_factory=dict)
     claims: Counter[str] = field(default_factory=Counter)
     commits: list[CrawlBatch] = field(default_factory=list)
+    stored: dict[str, Page | None] = field(default_factory=dict)
+    is_offline: bool = False
 
     async def seed(self, urls: Sequence[FrontierLink]) -> int:
         unseen = [link for link in urls if link.url_key not in self.links]
@@ -90,12 +95,19 @@ class MemoryFrontier:
         self._change([page.url_key for page in batch.failed], "failed")
         sites = tuple(without)
         new = [key for key, state in self.states.items() if state == "new"]
+        new = [key for key in new if key in self.stored or not self.is_offline]
         new = [key for key in new if not self.links[key].url.startswith(sites)][:limit]
         self._change(new, "taken")
         self.holders.update(dict.fromkeys(new, slice_id))
         found = [self.links[key] for key in new]
         entries = [
-            FrontierEntry(url=f.url, url_key=f.url_key, depth=f.depth, attempts=self.claims[f.url_key])
+            FrontierEntry(
+                url=f.url,
+                url_key=f.url_key,
+                depth=f.depth,
+                attempts=self.claims[f.url_key],
+                page_key=f.url_key if f.url_key in self.stored else None,
+            )
             for f in found
         ]
         self.claims.update(new)
@@ -124,7 +136,13 @@ class MemoryFrontier:
             outside=sum(batch.outside for batch in self.commits),
             moves=tuple(move for batch in self.commits for move in batch.moves),
             saved=SaveCounts(inserted=done),
+            to_reread=len(self.stored),
+            reread=sum(self.states[key] in {"done", "failed"} for key in self.stored),
+            is_offline=self.is_offline,
         )
+
+    async def stored_page(self, key: str) -> Page | None:
+        return self.stored[key]
 
     async def failures(self, examples: int) -> Sequence[FailureTally]:
         found: dict[str, list[str]] = {}

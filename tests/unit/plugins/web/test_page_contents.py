@@ -81,10 +81,11 @@ async def test_markup_is_kept_as_it_came_and_what_is_not_asked_for_is_not_read(
     assert (read.html, read.text, read.markdown, read.links) == ("<p>Hi<p>", None, None, None)
 
 
-async def test_what_is_no_html_has_its_text_and_nothing_else(act: Act, page: MakePage) -> None:
+async def test_what_is_no_html_has_its_text_and_body_and_nothing_else(act: Act, page: MakePage) -> None:
     plain = page("one <a href='x'>", content_type="text/plain")
     read = await act(PageContentsActor, page=plain, **EVERYTHING)
-    assert (read.text, read.markdown, read.html, read.links) == ("one <a href='x'>", "", "", ())
+    assert (read.text, read.markdown, read.links) == ("one <a href='x'>", "", ())
+    assert read.html == "one <a href='x'>"
 
 
 async def test_a_page_that_is_nested_too_deep_is_refused(act: Act, page: MakePage) -> None:

@@ -50,6 +50,9 @@ class _NoOutside:
     async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> NoReturn:  # noqa: ARG002 - the port's
         self._refuse()
 
+    async def stored_page(self, key: str) -> NoReturn:  # noqa: ARG002 - the port's
+        self._refuse()
+
     async def failures(self, examples: int) -> NoReturn:  # noqa: ARG002 - the port's
         self._refuse()
 

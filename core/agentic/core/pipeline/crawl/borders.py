@@ -14,11 +14,23 @@ from agentic.core.settings import safe_url
 def border_notes(step: CrawlStep, counts: FrontierCounts) -> Iterator[str]:
     """Yield a sentence for each limit that kept pages out of a crawl, and for each other site it moved to.
 
+    Pages that a crawl from storage leaves as they are have sentences, too.
+
     Args:
         step: The crawl, its references resolved.
         counts: Its counts at the end.
     """
-    if counts.left:
+    if counts.unstored:
+        yield (
+            f"{_counted(counts.unstored, 'page')} left unchanged because nothing of it is stored that is as "
+            "new as its row: set `store: {html: true}` and crawl again"
+        )
+    if counts.left and counts.is_offline:
+        yield (
+            f"{_counted(counts.left, 'known page')} not fetched because only stored pages were read again: "
+            "repeat it with --failed, which fetches them and the failed pages"
+        )
+    elif counts.left:
         yield (
             f"{_counted(counts.left, 'known page')} left because of max_pages ({step.max_pages}): raise it, "
             "or set rules in follow"

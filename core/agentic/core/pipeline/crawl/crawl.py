@@ -15,6 +15,7 @@ from agentic.core.http.sessions.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl.borders import border_notes
 from agentic.core.pipeline.crawl.files import KnownFiles, PageFiles
 from agentic.core.pipeline.crawl.follow import CrawlScope, scope_of
+from agentic.core.pipeline.crawl.offline import offline
 from agentic.core.pipeline.crawl.page import PageProcessor
 from agentic.core.pipeline.crawl.report import CrawlReport
 from agentic.core.pipeline.crawl.seeding import FailedPart, Seeding, listed_pages, starts_of
@@ -128,8 +129,10 @@ class CrawlNode(Executor):
                 return self._position.pass_over(state)
             step, hidden = await self._resolved(state, context)
             failed: list[FailedPart] = []
-            listed = listed_pages(step, self._tools.actors, self._reporting(context, hidden, failed))
             store = self._tools.store_of(ctx.run_id)
+            if (await store.begin(SliceId(ctx.superstep))).is_offline:
+                step = step.model_copy(update={"sitemaps": False})
+            listed = listed_pages(step, self._tools.actors, self._reporting(context, hidden, failed))
             seeding = Seeding(step, listed, store, self._credentials(step), failed)
             await seeding.begin()
         except MissingResultError as exc:
@@ -247,6 +250,8 @@ class CrawlNode(Executor):
             hidden=hidden,
             credentials=self._credentials(step),
             tell=lambda url: tell_changes(ctx, url, context.decide, OF_PAGES),
+            stored=tools.store_of(ctx.run_id).stored_page,
+            without_network=offline(context),
             rerun=rerun,
             files=self._files(step, scope, hidden, context, ctx.run_id),
         )
@@ -290,7 +295,7 @@ class CrawlNode(Executor):
         limits = SliceLimits(
             pages=step.slice_pages if turn.width == _widest(step) else _first_share(step),
             seconds=step.slice_seconds,
-            budget=_share(step.max_pages - counts.finished, turn),
+            budget=_share(_budget(step, counts), turn),
             commit_pages=step.commit_pages,
             commit_seconds=step.commit_seconds,
             max_parallel=_share(step.max_parallel, turn),
@@ -322,6 +327,8 @@ async def _totals(step: CrawlStep, store: CrawlStore, counts: FrontierCounts, fo
         items=counts.items,
         beyond=counts.beyond,
         outside=counts.outside,
+        reread=counts.reread,
+        unstored=counts.unstored,
         borders=tuple(border_notes(step, counts)),
         inserted=saved.inserted,
         updated=saved.updated,
@@ -333,7 +340,7 @@ async def _totals(step: CrawlStep, store: CrawlStore, counts: FrontierCounts, fo
 
 async def _send_turns(turn: CrawlTurn, step: CrawlStep, counts: FrontierCounts, ctx: WorkflowContext) -> None:
     """Send one turn for each slice of pages, at least one: that one may find that the crawl is over."""
-    full = 0 if _is_over(step, counts) else counts.left // _first_share(step)
+    full = 0 if _is_over(step, counts) else counts.open // _first_share(step)
     width = max(1, min(full, _widest(step)))
     for number in range(width):
         await ctx.send_message(CrawlTurn(state=turn.state, number=number, width=width))
@@ -361,5 +368,10 @@ def _first_failure(totals: CrawlTotals) -> Failure:
     return Failure(failure_class="error", message="no page of the crawl could be fetched; see the frontier")
 
 
+def _budget(step: CrawlStep, counts: FrontierCounts) -> int:
+    """Return how many pages may be taken: ``max_pages`` does not limit pages from storage."""
+    return counts.unread if counts.is_offline else max(step.max_pages - counts.finished, counts.unread)
+
+
 def _is_over(step: CrawlStep, counts: FrontierCounts) -> bool:
-    return counts.left == 0 or counts.finished >= step.max_pages
+    return counts.open == 0 or _budget(step, counts) <= 0

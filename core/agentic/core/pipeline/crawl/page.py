@@ -24,6 +24,7 @@ from agentic.core.http import canonical_url, url_key
 from agentic.core.http.sessions.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl.files import PageFiles, without_files
 from agentic.core.pipeline.crawl.follow import CrawlScope, FoundLinks
+from agentic.core.pipeline.crawl.offline import NOT_STORED
 from agentic.core.pipeline.crawl.page_items import FoundItem, found_items, with_items
 from agentic.core.pipeline.crawl.repeated import RepeatedInput
 from agentic.core.pipeline.crawl.store import (
@@ -39,7 +40,7 @@ from agentic.core.pipeline.crawl.store import (
 from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.expressions.secret_masking import Hidden
 from agentic.core.pipeline.policies.attempts import GivenUp, OnAttempt, RetryContext, try_until_settled
-from agentic.core.pipeline.policies.policies import Config, Levels
+from agentic.core.pipeline.policies.policies import Config, Levels, without_retries
 from agentic.core.pipeline.spec.spec import CrawlStep
 from agentic.core.pipeline.spec.step_names import detail_place, page_actors
 from agentic.core.pipeline.steps.calls import call_until_done, known_parts
@@ -108,6 +109,8 @@ class PageProcessor:
         hidden: Secrets that no message may hold.
         credentials: Credentials in URLs of the crawl: put back for each request, and stored nowhere.
         tell: Returns the reporter of the failed attempts at a page.
+        stored: Returns a stored page by its key.
+        without_network: The context of the actors that read stored pages.
         rerun: Runs an earlier step again, by its id.
         files: Downloads the files of pages; None if the crawl wants none.
         inputs: Path in the step -> checked input of the actor there.
@@ -123,6 +126,8 @@ class PageProcessor:
     hidden: Hidden
     credentials: UrlCredentials
     tell: Callable[[str], OnAttempt]
+    stored: Callable[[str], Awaitable[Page | None]]
+    without_network: ActorContext
     rerun: Callable[[str], Awaitable[None]]
     files: PageFiles | None = None
     inputs: dict[ValuePath, RepeatedInput] = field(default_factory=dict)
@@ -132,7 +137,17 @@ class PageProcessor:
         self.scope.join(counts.moves)
 
     async def process(self, entry: FrontierEntry) -> PageResult:
-        """Fetch a page and read it; failures are retried as the rules say, then returned."""
+        """Fetch a page and read it; failures are retried as the rules say, then returned.
+
+        A page from storage is read once, because it stays the same. No request is sent for it: its files are
+        not downloaded again.
+        """
+        if entry.page_key is None:
+            return await self._process(entry)
+        alone = replace(self, context=self.without_network, levels=without_retries(self.levels))
+        return await alone._process(entry)
+
+    async def _process(self, entry: FrontierEntry) -> PageResult:
         found = _Found()
         context = self.context.for_call(f"{self.call}/{entry.url_key}")
 
@@ -142,7 +157,10 @@ class PageProcessor:
                     f"{entry.attempts} processes died while fetching it, the last one with no other page"
                 )
                 raise ActorError(message, failure_class="process_crashed")
-            page = await self._fetch(fetcher, config, entry, context)
+            if entry.page_key is None:
+                page = await self._fetch(fetcher, config, entry, context)
+            else:
+                page = await self._stored(entry, entry.page_key)
             found.moves = self._moves(entry, page)
             read = await self._links(page)
             named = filter(None, [page.refresh_url, read.next_url])
@@ -154,8 +172,12 @@ class PageProcessor:
             found.links = self.scope.links(links, entry.depth + 1)
             crawled = self._crawled(entry, page, read.title, await self._items(page, warnings))
             if self.step.store.is_wanted:
-                crawled = replace(crawled, contents=await self._contents(page, found.links.links))
-            if self.files is not None and file_urls:  # at the end: a page that fails is fetched again
+                contents = await self._contents(entry, page, found.links.links)
+                crawled = replace(crawled, contents=contents)
+            is_fetched = entry.page_key is None
+            if (
+                self.files is not None and file_urls and is_fetched
+            ):  # at the end: a page that fails is fetched again
                 crawled = replace(crawled, files=await self.files.load(page, file_urls, warnings))
             if (exits := self.context.http.exits) is not None:
                 warnings += [PageWarning(subject, sentence) for subject, sentence in exits.take_news()]
@@ -203,6 +225,15 @@ class PageProcessor:
             message = f"it leads to {page.final_url}, which the rules of 'follow' exclude"
             raise ActorError(message, failure_class="out_of_scope", status=page.status)
         return page
+
+    async def _stored(self, entry: FrontierEntry, key: str) -> Page:
+        """Return a page from storage; that it belonged to the crawl was decided when it was fetched."""
+        page = await self.stored(key)
+        if page is None:
+            message = "it is no longer stored, so it cannot be read again; fetch it with --failed"
+            raise ActorError(message, failure_class=NOT_STORED)
+        page = page if page.url else page.model_copy(update={"url": entry.url})
+        return self._without_secrets(page) if self.hidden.values or self.credentials else page
 
     async def _last(
         self,
@@ -298,9 +329,23 @@ class PageProcessor:
     def _may_read(self, actor: str, page: Page) -> bool:
         return page.kind in self.actors[actor].reads
 
-    async def _contents(self, page: Page, links: Sequence[FrontierLink]) -> PageContents:
+    async def _contents(
+        self, entry: FrontierEntry, page: Page, links: Sequence[FrontierLink]
+    ) -> PageContents:
         read = cast(ContentsOutput, await self._read(STORE, page))
-        return PageContents(read=read, followed=frozenset(canonical_url(link.url) for link in links))
+        return PageContents(
+            read=read,
+            followed=frozenset(canonical_url(link.url) for link in links),
+            page=self._storable(page) if self.step.store.html else None,
+            requested_url=page.url if url_key(page.url) != entry.url_key else None,
+        )
+
+    def _storable(self, page: Page) -> Page:
+        """Return a page without the secrets that its headers may repeat."""
+        if not (self.hidden.values or self.credentials):
+            return page
+        next_url = page.next_url and self.scope.kept(page.next_url)
+        return page.model_copy(update={"next_url": next_url, "robots": self.hidden.text(page.robots)})
 
     async def _read(self, part: ValuePath, page: Page) -> object:
         reading = self._input(part, "page", page)
@@ -341,6 +386,7 @@ class PageProcessor:
             item_key=item.key,
             fetched_by=page.fetched_by,
             has_row=self.step.store.pages,
+            is_reread=entry.page_key is not None,
         )
         return with_items(crawled, items) if len(items) > 1 else crawled
 
@@ -360,4 +406,5 @@ def _failed(entry: FrontierEntry, outcome: GivenUp, *, has_row: bool) -> FailedP
         attempts=outcome.attempts,
         is_letter=outcome.then == "dead_letter",
         has_row=has_row,
+        is_reread=entry.page_key is not None,
     )

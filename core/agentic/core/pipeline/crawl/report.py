@@ -61,7 +61,7 @@ class CrawlReport:
             return
         self._reported_at = self._statistics.clock()
         note = " · ".join(_losses(counts))
-        self._ctx.report_progress(counts.finished, max(counts.finished, counts.total), note)
+        self._ctx.report_progress(counts.finished, max(counts.finished, counts.finished + counts.open), note)
 
     def _note(self, batch: CrawlBatch, exchange: Exchange) -> None:
         self._statistics.add(batch, exchange)

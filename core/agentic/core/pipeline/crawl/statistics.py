@@ -105,7 +105,7 @@ class CrawlStatistics:
             "done": self._counts.done,
             "failed": self._counts.failed,
             "known": self._counts.total,
-            "left": self._counts.left,
+            "left": self._counts.open,
             "pages_per_s": round(rate_of(self._moments), 2),
             "failures": {name: self.failures[name] for name in self._most_frequent()},
             "hosts": self._busiest(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from agentic.core.actors import ContentsOutput
+from agentic.core.actors import ContentsOutput, Page
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.steps.state import FailureTally
 from agentic.core.records import record
@@ -31,12 +31,21 @@ class FrontierLink:
 
 @record
 class FrontierEntry:
-    """A page to fetch now. ``attempts`` counts the claims before this one, 0 at first."""
+    """A page to fetch now, or to read from storage.
+
+    Attributes:
+        url: As it is requested.
+        url_key: Its key in the frontier.
+        depth: Links from a start page.
+        attempts: Number of claims before this one, 0 at first.
+        page_key: Key of the stored page to read; None for a page to fetch.
+    """
 
     url: str
     url_key: str
     depth: int
     attempts: int
+    page_key: str | None = None
 
 
 @record
@@ -63,10 +72,14 @@ class PageContents:
     Attributes:
         read: The contents of the page, with its links.
         followed: Canonical addresses of the links that the crawl follows.
+        page: The page itself; None if its raw body is not stored.
+        requested_url: URL of the page if a refresh led there; None if the crawl requested it itself.
     """
 
     read: ContentsOutput
     followed: frozenset[str] = frozenset()
+    page: Page | None = None
+    requested_url: str | None = None
 
 
 @record
@@ -91,6 +104,7 @@ class CrawledPage:
         warnings: About the reading of its items, and its files.
         files: The downloaded files of the page, each as an item of the actor ``download``.
         has_row: Whether the page gets a row of its own; an item in ``fields`` always gets one.
+        is_reread: Whether it was read from storage, not fetched.
     """
 
     url: str
@@ -110,6 +124,7 @@ class CrawledPage:
     has_row: bool = True
     warnings: tuple[PageWarning, ...] = ()
     files: tuple[Mapping[str, JSONValue], ...] = ()
+    is_reread: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +132,7 @@ class FailedPage:
     """A failed page: the failure class that decided it, a message for people, and every attempt.
 
     ``is_letter`` says that it becomes a dead letter, ``has_row`` that the crawl keeps a row of
-    each page.
+    each page, ``is_reread`` that it was read from storage.
     """
 
     url: str
@@ -128,6 +143,7 @@ class FailedPage:
     attempts: tuple[StepAttempt, ...] = ()
     is_letter: bool = False
     has_row: bool = True
+    is_reread: bool = False
 
     @property
     def gone_status(self) -> int | None:
@@ -185,6 +201,10 @@ class FrontierCounts:
         outside: Links that lead to other hosts, or that no rule includes.
         saved: Rows of all commits so far, by the effect of storing them.
         moves: Start pages that led to other hosts.
+        to_reread: Pages that the crawl reads from storage.
+        reread: Those it has read, with success or not.
+        unstored: Pages fetched earlier that it cannot read again because they are not stored.
+        is_offline: Whether the crawl only reads pages from storage and fetches none.
     """
 
     total: int = 0
@@ -196,6 +216,10 @@ class FrontierCounts:
     outside: int = 0
     saved: SaveCounts = field(default_factory=SaveCounts)
     moves: tuple[SiteMove, ...] = ()
+    to_reread: int = 0
+    reread: int = 0
+    unstored: int = 0
+    is_offline: bool = False
 
     @property
     def finished(self) -> int:
@@ -206,6 +230,16 @@ class FrontierCounts:
     def left(self) -> int:
         """Pages known and not finished, taken or not."""
         return self.total - self.finished
+
+    @property
+    def unread(self) -> int:
+        """Pages that the crawl still has to read from storage, taken or not."""
+        return max(self.to_reread - self.reread, 0)
+
+    @property
+    def open(self) -> int:
+        """Pages that the crawl may still work on, apart from ``max_pages``."""
+        return self.unread if self.is_offline else self.left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,6 +313,10 @@ class CrawlStore(Protocol):
 
     async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
         """Make pages new again that a slice took and will not fetch."""
+        ...
+
+    async def stored_page(self, key: str) -> Page | None:
+        """Return a stored page as it was fetched, by its ``page_key``; None if it is no longer stored."""
         ...
 
     async def failures(self, examples: int) -> Sequence[FailureTally]:

@@ -220,6 +220,12 @@ def decide(
     return FailureDecision(action="give_up", rule=name, then=rule.then)
 
 
+def without_retries(levels: Levels) -> Levels:
+    """Return rules that end work at its first failure, because it would fail again in the same way."""
+    once = {"retry_count": 0, "rerun": None, "retry_with_actor": None}
+    return [{key: rule.model_copy(update=once) for key, rule in rules.items()} for rules in levels]
+
+
 def fallback_config(levels: Levels, rule: str) -> Config:
     """Return the own config of the fallback of a rule, named as in a :class:`FailureDecision`."""
     level, _, key = rule.partition(":")

@@ -83,6 +83,8 @@ class PageTotals(_Part):
         beyond: Not fetched because they are deeper than ``max_depth``.
         outside: Links that were not followed because they lead to other hosts or no rule includes them.
         borders: A sentence for each limit that kept pages out, and for each other site it moved to.
+        reread: Read again from storage, with success or not.
+        unstored: Fetched earlier, and not read again because they are not stored.
         inserted: Rows.
         updated: Rows.
         unchanged: Rows.
@@ -97,6 +99,8 @@ class PageTotals(_Part):
     beyond: int = 0
     outside: int = 0
     borders: tuple[str, ...] = ()
+    reread: int = 0
+    unstored: int = 0
     inserted: int
     updated: int
     unchanged: int

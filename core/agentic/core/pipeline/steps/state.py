@@ -115,6 +115,8 @@ class CrawlTotals:
     unchanged: int = 0
     rejected: int = 0
     tallies: tuple[FailureTally, ...] = ()
+    reread: int = 0
+    unstored: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,6 +62,14 @@ def retry(  # noqa: PLR0913  # one parameter for each option
             help="Fetch the failed pages again, in a new execution, with the agent as it is now.",
         ),
     ] = False,
+    reread: Annotated[
+        bool,
+        typer.Option(
+            "--reread",
+            help="Read the stored pages again without requests, in a new execution, with the current agent. "
+            "With --failed, also fetch failed pages and pages that were never fetched.",
+        ),
+    ] = False,
     dispatcher: By = DispatcherKind.LOCAL,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -72,25 +82,46 @@ def retry(  # noqa: PLR0913  # one parameter for each option
     fetches its failed pages again. In this process executions run one after the
     other.
     """
+    way = _Way(failed=failed, reread=reread)
     choice = ExecutionSelection(
         ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
     )
     with opened_desk(project) as desk:
-        chosen = choice.found(desk, (*BROKEN, "partial") if failed else BROKEN)
+        chosen = choice.found(desk, way.statuses)
         if dispatcher is DispatcherKind.CELERY and not dry_run:
             checked_dispatcher(desk.settings)
         if choice.is_one and not dry_run:
-            _retry_one(desk, *chosen[0], dispatcher, failed=failed, as_json=as_json)
+            _retry_one(desk, *chosen[0], dispatcher, way, as_json=as_json)
             return
         act = _hand_over if dispatcher is DispatcherKind.CELERY else _run_on
         bulk_options = BulkOptions(yes=yes, dry_run=dry_run, as_json=as_json)
         choice.each(
             "retry",
             chosen,
-            lambda pair: act(desk, _continued(desk, *pair, failed=failed), pair[1]),
+            lambda pair: act(desk, _continued(desk, *pair, way), pair[1]),
             bulk_options,
-            check=lambda pair: _check_continued(*pair, failed=failed),
+            check=lambda pair: _check_continued(desk, *pair, way),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """How executions are retried.
+
+    Attributes:
+        failed: Fetch their failed pages again.
+        reread: Read their stored pages again.
+    """
+
+    failed: bool
+    reread: bool
+
+    @property
+    def statuses(self) -> Sequence[str]:
+        """The statuses of executions that are retried so, unless others are chosen."""
+        if self.reread:
+            return ENDED
+        return (*BROKEN, "partial") if self.failed else BROKEN
 
 
 def cancel(  # noqa: PLR0913  # one parameter for each option
@@ -176,22 +207,30 @@ def _check_live(pair: tuple[ExecutionModel, AgentModel]) -> None:
         raise RunEndedError(execution.id, execution.status, "be cancelled")
 
 
-def _continued(desk: Desk, execution: ExecutionModel, agent: AgentModel, *, failed: bool) -> ExecutionModel:
-    """Return the execution to run: this one, or a new one for its failed pages if all its steps have run.
+def _continued(desk: Desk, execution: ExecutionModel, agent: AgentModel, way: _Way) -> ExecutionModel:
+    """Return the execution to run: this one, or a new one for its stored or failed pages.
 
     Raises:
         AgentDisabledError: The agent is disabled.
-        ExecutionNotRunnableError: It has succeeded, or no page failed.
+        ExecutionNotRunnableError: It has succeeded, no page failed, or none is stored.
     """
     from agentic.executors.commands.executions.failed_pages import retry_failed
+    from agentic.executors.commands.executions.rereads import reread
 
-    _check_continued(execution, agent, failed=failed)
-    return retry_failed(desk, execution, agent) if _is_for_pages(execution, failed=failed) else execution
+    _check_continued(desk, execution, agent, way)
+    if way.reread:
+        return reread(desk, execution, agent, fetches=way.failed)
+    is_for_pages = _is_for_pages(execution, failed=way.failed)
+    return retry_failed(desk, execution, agent) if is_for_pages else execution
 
 
-def _check_continued(execution: ExecutionModel, agent: AgentModel, *, failed: bool) -> None:
+def _check_continued(desk: Desk, execution: ExecutionModel, agent: AgentModel, way: _Way) -> None:
+    from agentic.executors.commands.executions.rereads import check_reread
+
     _check_enabled(agent)
-    if not _is_for_pages(execution, failed=failed):
+    if way.reread:
+        check_reread(desk, execution, agent)
+    elif not _is_for_pages(execution, failed=way.failed):
         check_unfinished(execution)
 
 
@@ -206,11 +245,11 @@ def _retry_one(  # one parameter for each option
     execution: ExecutionModel,
     agent: AgentModel,
     dispatcher: DispatcherKind,
+    way: _Way,
     *,
-    failed: bool,
     as_json: bool,
 ) -> None:
-    execution = _continued(desk, execution, agent, failed=failed)
+    execution = _continued(desk, execution, agent, way)
     if dispatcher is DispatcherKind.CELERY:
         _hand_over(desk, execution, agent)
         print_queued(execution, agent, as_json=as_json)

@@ -165,6 +165,7 @@ def crawl_as_changed(desk: Desk, agent: AgentModel) -> ExecutionModel:
 
     It knows all pages of that crawl, and fetches the failed and the remaining ones.
     """
+    from agentic.executors.commands.executions.rereads import say_plan
     from agentic.executors.commands.runs.command import cancel_run
     from agentic.mappers import find_agent, list_executions
     from agentic.mappers.catalog.dead_letter_retries import retry_failed_pages
@@ -174,7 +175,10 @@ def crawl_as_changed(desk: Desk, agent: AgentModel) -> ExecutionModel:
     if newest.status in {"queued", "running"}:
         cancel_run(desk, RunId(newest.id), "continued with the changed agent")
     with desk.database.writing() as session:
-        return retry_failed_pages(session, newest, find_agent(session, desk.project_id, agent.id))[0]
+        owner = find_agent(session, desk.project_id, agent.id)
+        made = retry_failed_pages(session, newest, owner)[0]
+    say_plan(desk, made, newest)
+    return made
 
 
 def _failures(

@@ -27,6 +27,7 @@ _WHAT_RAN = (
     "error",
     "rows",
     "pages",
+    "reread",
     "failed",
     "attempts",
     "supersteps",
@@ -108,7 +109,13 @@ def execution_page(
         result = row.get("result")
         pages, failures = crawl.counts(), failures_of(crawl, result)
     return ExecutionPage(
-        row={**row, "rows": _rows_text(row), "failed": _failed_text(row, pages), "pages": _pages_text(pages)},
+        row={
+            **row,
+            "rows": _rows_text(row),
+            "failed": _failed_text(row, pages),
+            "pages": _pages_text(pages),
+            "reread": "" if pages is None else pages.reread_text,
+        },
         result=_plain(result if isinstance(result, Mapping) else {}),
         failures=failures,
         warnings=tuple(

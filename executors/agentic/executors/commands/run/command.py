@@ -66,7 +66,14 @@ def run(  # noqa: PLR0913  # one parameter for each option
         typer.Option(
             "--as-changed",
             help="With --resume, after a change of the agent: fetch remaining and failed pages in a new "
-            "execution. Fetched pages are kept.",
+            "execution. Fetched pages are kept, unless you add --reread.",
+        ),
+    ] = False,
+    reread: Annotated[
+        bool,
+        typer.Option(
+            "--reread",
+            help="With --resume: also read the stored pages again with the current agent, without requests.",
         ),
     ] = False,
     out: Out = None,
@@ -84,6 +91,8 @@ def run(  # noqa: PLR0913  # one parameter for each option
     _check_options(export, dispatcher, resume=resume, as_json=as_json)
     if as_changed and not resume:
         raise OptionError("--as-changed needs --resume; give both, or neither to start over")
+    if reread and not resume:
+        raise OptionError("--reread needs --resume; give both, or neither to start over")
     settings = load_settings()
     given = read_values(inputs or (), "--input")
     facts = pipeline_facts(target, given, goals, project=project)
@@ -98,7 +107,8 @@ def run(  # noqa: PLR0913  # one parameter for each option
         else:
             again = None if inputs or goals else _continuation(target, project)
             seen = RunOutput(is_quiet=quiet, export=export, again=again)
-            unfinished = _resumed(database, settings, agent, as_changed=as_changed) if resume else None
+            desk = _desk(settings, database, agent)
+            unfinished = _resumed(desk, agent, as_changed=as_changed, reread=reread) if resume else None
             run_here(agent, unfinished, database=database, settings=settings, as_json=as_json, output=seen)
 
 
@@ -107,24 +117,26 @@ def _continuation(target: str, project: str | None) -> str:
     return shlex.join(["agentic", "run", target, *(["--project", project] if project else []), "--resume"])
 
 
-def _resumed(
-    database: Database, settings: Settings, agent: AgentModel, *, as_changed: bool
-) -> ExecutionModel | None:
-    """Return the execution for --resume: an unfinished one, or the failed pages of the newest.
+def _desk(settings: Settings, database: Database, agent: AgentModel) -> Desk:
+    return Desk(settings=settings, database=database, project_id=agent.project_id, project=agent.project.name)
+
+
+def _resumed(desk: Desk, agent: AgentModel, *, as_changed: bool, reread: bool) -> ExecutionModel | None:
+    """Return the execution for --resume: an unfinished one, or the failed or stored pages of the newest.
 
     Raises:
         AgentChangedError: The agent has changed since, without the option for that.
     """
     from agentic.executors.commands.executions.failed_pages import crawl_as_changed, failed_pages_again
+    from agentic.executors.commands.executions.rereads import resume_reread
 
+    if reread:
+        return resume_reread(desk, agent, as_changed=as_changed)
     try:
-        return find_unfinished(database, agent) or failed_pages_again(database, agent)
+        return find_unfinished(desk.database, agent) or failed_pages_again(desk.database, agent)
     except AgentChangedError:
         if not as_changed:
             raise
-        desk = Desk(
-            settings=settings, database=database, project_id=agent.project_id, project=agent.project.name
-        )
         return crawl_as_changed(desk, agent)
 
 

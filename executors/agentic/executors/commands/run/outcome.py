@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agentic.executors.agents.runner import ExecutionOutcome
     from agentic.executors.commands.executions.stored import StoredRows
     from agentic.executors.exports.exporting import Exported
+    from agentic.executors.reports.facts import PageCounts
     from agentic.mappers import AgentModel, Database
 
 SHOWN_ROWS = 10
@@ -76,8 +77,11 @@ def _stored(outcome: ExecutionOutcome, agent: AgentModel, database: Database) ->
 def _as_data(
     outcome: ExecutionOutcome, agent: AgentModel, database: Database, tables: list[StoredRows]
 ) -> dict[str, object]:
+    pages = _pages(outcome, agent, database)
+    reread = {} if pages is None else {"pages": pages.reread, "unstored": pages.unstored}
     return {
         **outcome.to_dict(),
+        **({"reread": reread} if any(reread.values()) else {}),
         "agent": agent.agent_name,
         "project": agent.project.name,
         "platform": agent.agent_platform,
@@ -126,12 +130,14 @@ def _facts(
 ) -> dict[str, str]:
     from agentic.executors.commands.shared.views import counted
 
+    pages = _pages(outcome, agent, database)
     facts = {
         "agent": f"{agent.agent_name} ({agent.agent_platform}, project {agent.project.name})",
         "execution": f"{outcome.execution_id} {outcome.status}",
         # A failure's reason is the error, which is printed last.
         "reason": outcome.reason or "" if outcome.error is None else "",
         "rows": counted(asdict(outcome.counts)) or "none",
+        "reread": "" if pages is None else pages.reread_text,
         "failed": f"{outcome.failed_count:,}" if outcome.failed_count else "",
         "run": f"{outcome.superstep_count} supersteps, {outcome.event_count} events",
         "database": database.url,
@@ -150,6 +156,17 @@ def _files_folder(tables: list[StoredRows]) -> str:
 
     folder = folder_of_files(tables)
     return "" if folder is None else str(load_settings().home / FILES / folder)
+
+
+def _pages(outcome: ExecutionOutcome, agent: AgentModel, database: Database) -> PageCounts | None:
+    """Return the counts of the pages of the execution's crawl, if there is one."""
+    from agentic.executors.reports.crawls import CrawlReader
+    from agentic.executors.reports.masking import Shown
+    from agentic.mappers import find_execution
+
+    with database.reading() as session:
+        execution = find_execution(session, agent.project_id, outcome.execution_id)
+        return CrawlReader(session, execution, Shown.of(agent)).counts()
 
 
 def _next_commands(outcome: ExecutionOutcome, *, is_exported: bool) -> Mapping[str, str]:

@@ -66,6 +66,7 @@ def find_unfinished(database: Database, agent: AgentModel) -> ExecutionModel | N
         raise AgentChangedError(
             execution.id,
             "its agent or inputs changed since then; add --as-changed to fetch its remaining and failed "
-            "pages with the changed agent, or run without --resume to start over",
+            "pages with the changed agent, with --reread also to read its stored pages again; or run without "
+            "--resume to start over",
         )
     return execution

@@ -40,7 +40,7 @@ class PageContentsInput(BaseModel):
 class PageContentsActor(Actor[PageContentsInput, ContentsOutput]):
     """Extracts the links, text and markup of a whole page, to store them.
 
-    What is no HTML has no links and no markup; its text is the body, if that is text.
+    What is no HTML has no links; its text and its raw body are the body, if that is text.
     """
 
     name = "page_contents"
@@ -103,7 +103,7 @@ def _of_no_html(given: PageContentsInput) -> ContentsOutput:
     return ContentsOutput(
         text=given.page.text if given.text else None,
         markdown="" if given.markdown else None,
-        html="" if given.html else None,
+        html=given.page.text if given.html else None,
         links=() if given.links else None,
     )
 
