@@ -9,7 +9,7 @@ from typing import Self
 from agentic.core.errors import AgenticError
 from agentic.core.llm.adapter import LLMAdapter, ModelCapabilities, StructuredMode
 from agentic.core.llm.messages import ChatMessage, ToolCall
-from agentic.core.llm.requests import ModelReply, ModelRequest, StopReason
+from agentic.core.llm.requests import ModelReply, ModelRequest, StopReason, canonical
 from agentic.core.llm.usage import TokenUsage
 
 ScriptLine = str | ToolCall | Sequence[ToolCall] | ChatMessage | ModelReply | Exception
@@ -151,5 +151,5 @@ def _message(line: str | ToolCall | Sequence[ToolCall] | ChatMessage, call_prefi
 
 
 def _tokens(message: ChatMessage) -> int:
-    parts = message.parts
-    return sum(len(part.model_dump_json(exclude_defaults=True)) for part in parts) // CHARS_PER_TOKEN + 1
+    parts = (canonical(part.model_dump(mode="json", exclude_defaults=True)) for part in message.parts)
+    return sum(map(len, parts)) // CHARS_PER_TOKEN + 1

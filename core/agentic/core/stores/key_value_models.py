@@ -11,6 +11,9 @@ from agentic.core.logging import get_logger
 
 log = get_logger(__name__)
 
+FORMAT = 1
+"""Of a stored budget."""
+
 KEPT_S = 30 * 24 * 60 * 60
 
 
@@ -92,9 +95,11 @@ def _written(account: BudgetAccount) -> bytes:
         part: {"tokens": amount.tokens, "nano_usd": amount.nano_usd}
         for part, amount in (("spent", account.spent), ("reserved", account.reserved))
     }
-    return json.dumps({"format": 1, **found}).encode()
+    return json.dumps({"format": FORMAT, **found}).encode()
 
 
 def _account(stored: bytes) -> BudgetAccount:
     found = json.loads(stored)
+    if found["format"] != FORMAT:
+        raise ValueError(f"a budget is stored in format {found['format']}, and this version reads {FORMAT}")
     return BudgetAccount(spent=BudgetAmount(**found["spent"]), reserved=BudgetAmount(**found["reserved"]))

@@ -98,6 +98,13 @@ async def test_changes_at_once_are_all_made(make_store: Callable[[], BudgetStore
     assert (await budgets[0].account()).reserved.usd == 20
 
 
+async def test_an_account_of_a_later_version_is_refused() -> None:
+    bucket = MemoryKeyValue()
+    await bucket.put("budget.run", b'{"format": 2}')
+    with pytest.raises(ValueError, match="stored in format 2, and this version reads 1"):
+        await KeyValueBudgetStore(bucket).load("run")
+
+
 async def test_a_budget_whose_server_is_away_lets_no_call_through() -> None:
     bus = NatsBus(f"nats://127.0.0.1:{free_port()}")
     inner = ScriptedModel(["never"])

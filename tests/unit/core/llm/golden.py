@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from agentic.core.llm import (
     ModelRequest,
     ModelSettings,
     OutputFormat,
+    ReplayModel,
+    ScriptedModel,
     StopReason,
     TextPart,
     ThinkingPart,
@@ -107,8 +110,18 @@ def stored(name: str) -> JSONValue:
     return found
 
 
+def recorded() -> ReplayModel:
+    """Return a model that replays the golden recording: ``REPLY`` to each of ``REQUESTS``."""
+    return ReplayModel(DATA / "recording_1.jsonl", mode="replay")
+
+
 def write() -> None:
     """Write the golden files of a new format: ``python -m tests.unit.core.llm.golden``."""
+    path = DATA / "recording_1.jsonl"
+    path.unlink(missing_ok=True)
+    recording = ReplayModel(path, ScriptedModel([REPLY] * len(REQUESTS), name="some:model"))
+    for request in REQUESTS.values():
+        asyncio.run(recording.complete(request))
     files: dict[str, object] = {
         "messages_1": [message.to_json() for message in MESSAGES],
         "reply_1": REPLY.to_json(),

@@ -88,7 +88,7 @@ class BudgetModel(ModelWrapper):
     @asynccontextmanager
     async def _reserved(self, request: ModelRequest) -> AsyncGenerator[_Call, None]:
         call = self._planned(request)
-        await self.budget.reserve(call.reserved, self.name)
+        await self._reserve(call)
         try:
             yield call
         except AgenticError as exc:
@@ -97,6 +97,17 @@ class BudgetModel(ModelWrapper):
         finally:
             if not call.is_settled:
                 await _to_the_end(self._settle(call))
+
+    async def _reserve(self, call: _Call) -> None:
+        """Reserve; a reservation that was made while the call was cancelled is taken back."""
+        reserving = asyncio.ensure_future(self.budget.reserve(call.reserved, self.name))
+        try:
+            await asyncio.shield(reserving)
+        except asyncio.CancelledError:
+            await asyncio.wait([reserving])
+            if not reserving.cancelled() and reserving.exception() is None:
+                await _to_the_end(self.budget.settle(call.reserved, NOTHING))
+            raise
 
     async def _settle(self, call: _Call) -> None:
         call.is_settled = True
@@ -166,7 +177,7 @@ async def _to_the_end(settling: Coroutine[None, None, None]) -> None:
     try:
         await asyncio.shield(task)
     except asyncio.CancelledError:
-        await task
+        await asyncio.wait([task])
         raise
 
 

@@ -176,6 +176,8 @@ class Recordings:
 
     def _shown(self, recorded: str, value: JSONValue) -> str:
         before, now = self._parts.get(recorded, ""), mask_known(canonical(told(value)))
+        if before == now:
+            return "by a value that is masked as a secret"
         at = next(
             (number for number, both in enumerate(zip(before, now, strict=False)) if both[0] != both[1]),
             min(len(before), len(now)),

@@ -279,6 +279,28 @@ class Random(LLMAdapter):
         yield ModelDelta(reply=ModelReply(message=ChatMessage.assistant("x"), usage=usage))
 
 
+async def test_a_call_that_is_cancelled_while_it_reserves_leaves_no_reservation() -> None:
+    entered, released = asyncio.Event(), asyncio.Event()
+
+    class Slow(MemoryBudgetStore):
+        async def change(self, name: str, change: AccountChange) -> BudgetAccount:
+            changed = await super().change(name, change)
+            entered.set()
+            await released.wait()
+            return changed
+
+    inner, budget = Costing(), Budget(max_tokens=1_000, store=Slow())
+    call = asyncio.create_task(BudgetModel(inner, budget).complete(request_of(100)))
+    await entered.wait()
+    assert (await budget.account()).reserved.tokens > 100
+    call.cancel()
+    released.set()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert await budget.account() == BudgetAccount()
+    assert inner.calls == 0
+
+
 async def test_a_reader_that_takes_the_reply_and_never_comes_back_has_paid() -> None:
     budget = Budget(max_usd=1)
     stream = BudgetModel(PiecewiseModel(["Hello."]), budget).stream(request_of(10))

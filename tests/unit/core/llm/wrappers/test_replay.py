@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.unit.core.llm import golden
 from tests.unit.core.llm.strategies import replies, requests
 from tests.unit.core.llm.wrappers.streams import PiecewiseModel, asked, list_files, mode_of, shown
 
@@ -131,6 +132,18 @@ async def test_any_reply_to_any_request_is_replayed_as_it_was(
         await recording.complete(request)
     replay = ReplayModel(path, mode="replay")
     assert [await replay.complete(request) for request, _ in made] == [reply for _, reply in made]
+
+
+async def test_a_recording_of_an_earlier_version_is_replayed() -> None:
+    replay = golden.recorded()
+    assert replay.name == "some:model"
+    for request in golden.REQUESTS.values():
+        assert await replay.complete(request) == golden.REPLY
+
+
+async def test_text_that_no_encoding_accepts_is_replayed_as_it_was(path: Path) -> None:
+    await texts_of(ReplayModel(path, model_of("lone \ud800 surrogate")), "and \udfff")
+    assert await texts_of(ReplayModel(path, mode="replay"), "and \udfff") == ["lone \ud800 surrogate"]
 
 
 # -- what is missing
@@ -313,3 +326,8 @@ async def test_a_recording_has_no_secret_and_only_its_owner_reads_it(path: Path)
     with pytest.raises(MissingRecordingError) as caught:
         await ReplayModel(path, mode="replay").complete(other)
     assert "hunter-two-2" not in str(caught.value)
+    secretive = request.model_copy(
+        update={"settings": ModelSettings(extra={"headers": {"Authorization": "Bearer xyz-xyz-xyz"}})}
+    )
+    with pytest.raises(MissingRecordingError, match=r"settings .* by a value that is masked as a secret"):
+        await ReplayModel(path, mode="replay").complete(secretive)
