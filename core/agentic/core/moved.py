@@ -470,6 +470,9 @@ TAKEN = {
 PACKAGES = {"agentic.plugins.fakes": "agentic.fakes"}
 """Package that moved with its modules -> its new path."""
 RENAMED = {
+    "agentic.core.actors": {
+        "Memory": "ProjectMemory",
+    },
     "agentic.core.browser": {
         "Manners": "Politeness",
     },

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from agentic.core.actors.errors import ActorError
-from agentic.core.actors.ports import FileStore, Memory, SecretStore, SessionStore
+from agentic.core.actors.ports import FileStore, ProjectMemory, SecretStore, SessionStore
 from agentic.core.actors.stores import MemoryOfProcess, MemorySessions, NoFiles, NoSecrets
 from agentic.core.audit import Decision
 from agentic.core.http import Fetcher
@@ -85,7 +85,7 @@ class ActorContext:
     pages: BrowserFetcher | None = None
     secrets: SecretStore = field(default_factory=NoSecrets)
     sessions: SessionStore = field(default_factory=MemorySessions)
-    memory: Memory = field(default_factory=MemoryOfProcess)
+    memory: ProjectMemory = field(default_factory=MemoryOfProcess)
     files: FileStore = field(default_factory=NoFiles)
     call: str = ""
     is_rerun: bool = False

@@ -41,7 +41,7 @@ class SessionStore(Protocol):
         ...
 
 
-class Memory(Protocol):
+class ProjectMemory(Protocol):
     """Small values a project remembers from run to run. A value is written whole before ``put`` returns."""
 
     async def get(self, key: str) -> JSONValue:

@@ -39,17 +39,17 @@ class MemorySessions:
 
 
 class MemoryOfProcess:
-    """Implements :class:`Memory` for one process."""
+    """Implements :class:`ProjectMemory` for one process."""
 
     def __init__(self) -> None:
         self._kept: dict[str, JSONValue] = {}
 
     async def get(self, key: str) -> JSONValue:
-        """See :meth:`Memory.get`."""
+        """See :meth:`ProjectMemory.get`."""
         return self._kept.get(key)
 
     async def put(self, key: str, value: JSONValue) -> None:
-        """See :meth:`Memory.put`."""
+        """See :meth:`ProjectMemory.put`."""
         if value is None:
             self._kept.pop(key, None)
         else:

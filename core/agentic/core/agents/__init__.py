@@ -28,7 +28,18 @@ if TYPE_CHECKING:
     from agentic.core.agents.executor import AgentExecutor, AgentExecutorResponse
     from agentic.core.agents.guards import Guard
     from agentic.core.agents.limits import UsageLimits
+    from agentic.core.agents.memory.extracting import MemoryExtractor, ModelExtractor, RuleExtractor
     from agentic.core.agents.memory.provider import MemoryContext, MemoryProvider, MemoryScope
+    from agentic.core.agents.memory.records import AgentMemoryError, Memory, MemoryCategory, UserMemories
+    from agentic.core.agents.memory.stored import (
+        InMemoryProvider,
+        KeyValueMemoryStore,
+        MemoryStore,
+        NatsMemoryProvider,
+        NoOpMemoryProvider,
+        ProcessMemoryStore,
+        StoredMemoryProvider,
+    )
     from agentic.core.agents.options import RunOptions
     from agentic.core.agents.reducers.counting import (
         ChainReducer,
@@ -82,6 +93,20 @@ _HOMES = {
     **dict.fromkeys(("AgentExecutor", "AgentExecutorResponse"), "executor"),
     "Guard": "guards",
     "UsageLimits": "limits",
+    **dict.fromkeys(("MemoryExtractor", "ModelExtractor", "RuleExtractor"), "memory.extracting"),
+    **dict.fromkeys(("Memory", "MemoryCategory", "AgentMemoryError", "UserMemories"), "memory.records"),
+    **dict.fromkeys(
+        (
+            "InMemoryProvider",
+            "KeyValueMemoryStore",
+            "MemoryStore",
+            "NatsMemoryProvider",
+            "NoOpMemoryProvider",
+            "ProcessMemoryStore",
+            "StoredMemoryProvider",
+        ),
+        "memory.stored",
+    ),
     **dict.fromkeys(("MemoryContext", "MemoryProvider", "MemoryScope"), "memory.provider"),
     "RunOptions": "options",
     **dict.fromkeys(
@@ -115,6 +140,7 @@ __all__ = [
     "AgentExecutor",
     "AgentExecutorResponse",
     "AgentInput",
+    "AgentMemoryError",
     "AgentResponse",
     "AgentStoppedError",
     "AgentThread",
@@ -128,20 +154,32 @@ __all__ = [
     "ExternalTool",
     "FunctionTool",
     "Guard",
+    "InMemoryProvider",
+    "KeyValueMemoryStore",
     "KeyValueThreadStore",
+    "Memory",
+    "MemoryCategory",
     "MemoryContext",
+    "MemoryExtractor",
     "MemoryProvider",
     "MemoryScope",
+    "MemoryStore",
     "MemoryThreadStore",
     "MessageCountingReducer",
+    "ModelExtractor",
+    "NatsMemoryProvider",
+    "NoOpMemoryProvider",
     "NoOpReducer",
     "OutputNotMetError",
     "PendingRequest",
+    "ProcessMemoryStore",
     "RequestAnswer",
     "RequestKind",
     "ResponseStatus",
+    "RuleExtractor",
     "RunOptions",
     "SlidingWindowReducer",
+    "StoredMemoryProvider",
     "StoredThread",
     "SummarizingReducer",
     "ThreadBusyError",
@@ -161,6 +199,7 @@ __all__ = [
     "ToolDefinitionError",
     "ToolError",
     "UsageLimits",
+    "UserMemories",
     "WorkflowAgent",
     "WorkflowAsAgent",
     "ask_person",

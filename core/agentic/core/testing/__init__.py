@@ -16,6 +16,7 @@ pytest.register_assert_rewrite(
             "http_transport",
             "ledger",
             "llm",
+            "memory_contract",
             "thread_contract",
         )
     )
@@ -24,6 +25,13 @@ pytest.register_assert_rewrite(
 from agentic.core.testing.checkpoint_contract import CheckpointStoreContract  # noqa: E402 - rewritten first
 from agentic.core.testing.ledger_contract import LedgerContract  # noqa: E402 - rewritten first
 from agentic.core.testing.llm import LLMAdapterContract  # noqa: E402 - rewritten first
+from agentic.core.testing.memory_contract import MemoryStoreContract  # noqa: E402 - rewritten first
 from agentic.core.testing.thread_contract import ThreadStoreContract  # noqa: E402 - rewritten first
 
-__all__ = ["CheckpointStoreContract", "LLMAdapterContract", "LedgerContract", "ThreadStoreContract"]
+__all__ = [
+    "CheckpointStoreContract",
+    "LLMAdapterContract",
+    "LedgerContract",
+    "MemoryStoreContract",
+    "ThreadStoreContract",
+]

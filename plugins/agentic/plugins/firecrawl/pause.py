@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from agentic.core.actors import Memory
+from agentic.core.actors import ProjectMemory
 from agentic.core.logging import get_logger
 from agentic.plugins.firecrawl.failures import failure
 
@@ -29,7 +29,7 @@ class Pause:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: ProjectMemory,
         host: str,
         max_wait_s: float,
         *,

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, assert_never
 
 from pydantic import BaseModel
@@ -20,7 +21,7 @@ from agentic.core.agents.errors import (
 )
 from agentic.core.agents.journal import EffectJournal, PartJournal, ThreadJournal
 from agentic.core.agents.limits import UsageLimits, limit_before_model, limit_before_tools
-from agentic.core.agents.memory.provider import MemoryContext, MemoryScope
+from agentic.core.agents.memory.provider import MemoryProvider, MemoryScope
 from agentic.core.agents.options import RunOptions
 from agentic.core.agents.requests import RequestAnswer
 from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
@@ -39,13 +40,17 @@ from agentic.core.agents.turns.deciding import (
     next_step,
 )
 from agentic.core.agents.turns.inputs import parted
+from agentic.core.errors import line_of
 from agentic.core.ids import new_id
 from agentic.core.llm.adapter import StructuredMode
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, TextPart, ToolCall, ToolResult
 from agentic.core.llm.requests import ModelReply, ModelRequest, StopReason
 from agentic.core.llm.usage import TokenUsage
+from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue
+
+log = get_logger(__name__)
 
 MAX_REPAIRS = 2
 """How often a model may correct an answer that does not have the output type."""
@@ -206,13 +211,12 @@ class TurnRun:
 
     async def _remembered(self, turn: ThreadTurn) -> tuple[ChatMessage, ...]:
         if self.memory is None:
-            scope = self._scope
             found: list[ChatMessage] = []
-            for provider in self.agent.memory:
-                added: MemoryContext = await provider.before_invoke(scope, turn.messages)
-                if added.extra_instructions:
-                    found.append(ChatMessage.system(added.extra_instructions))
-                found += added.messages
+            for number, provider in enumerate(self.agent.memory):
+                kept = await self.journal.once(
+                    f"memory.{number}.before", partial(_recall, provider, self._scope, turn.messages)
+                )
+                found += [ChatMessage.from_json(one) for one in kept] if isinstance(kept, list) else []
             self.memory = tuple(found)
         return self.memory
 
@@ -290,8 +294,9 @@ class TurnRun:
                 await self._repair(turn, message, self.output.name, str(exc))
                 return
         await self._add(messages=_accepted(message), ended=COMPLETE)
-        for provider in self.agent.memory:
-            await provider.after_invoke(self._scope, self._turn.messages)
+        for number, provider in enumerate(self.agent.memory):
+            learn = partial(_learn, provider, self._scope, self._turn.messages)
+            await self.journal.once(f"memory.{number}.after", learn)
 
     async def _repair(self, turn: ThreadTurn, message: ChatMessage, wanted: str, faults: str) -> None:
         """Tell the model its mistakes, a few times."""
@@ -356,6 +361,24 @@ class TurnRun:
 
     def _chunk(self, kind: ChunkKind, **facts: Any) -> AgentChunk:  # noqa: ANN401  # fields of the chunk
         return AgentChunk(kind=kind, author_name=self.agent.name, path=self.options.path, **facts)
+
+
+async def _recall(provider: MemoryProvider, scope: MemoryScope, messages: Sequence[ChatMessage]) -> JSONValue:
+    try:
+        added = await provider.before_invoke(scope, messages)
+    except Exception as exc:  # a memory that is away must not end the conversation
+        log.warning("memory.failed", agent=scope.agent, error=line_of(exc))
+        return []
+    instructions = (ChatMessage.system(added.extra_instructions),) if added.extra_instructions else ()
+    return [message.to_json() for message in (*instructions, *added.system_messages)]
+
+
+async def _learn(provider: MemoryProvider, scope: MemoryScope, messages: Sequence[ChatMessage]) -> JSONValue:
+    try:
+        await provider.after_invoke(scope, messages)
+    except Exception as exc:  # the answer is there
+        log.warning("memory.failed", agent=scope.agent, error=line_of(exc))
+    return None
 
 
 class _StoredCall(BaseModel):

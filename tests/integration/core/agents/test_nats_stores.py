@@ -1,4 +1,4 @@
-"""Threads in a NATS bucket, and in the one in memory that has the same interface."""
+"""Threads and memories in NATS buckets, and in the one in memory that has the same interface."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from agentic.core.agents import AgentThread, ChatAgent, KeyValueThreadStore, MemoryThreadStore, ThreadStore
+from agentic.core.agents import (
+    AgentThread,
+    ChatAgent,
+    KeyValueMemoryStore,
+    KeyValueThreadStore,
+    MemoryStore,
+    MemoryThreadStore,
+    ThreadStore,
+)
+from agentic.core.agents.memory.stored import BUCKET
 from agentic.core.bus import MemoryKeyValue
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.llm import ScriptedModel
 from agentic.core.services import Supervisor, nats_service
-from agentic.core.testing import ThreadStoreContract
+from agentic.core.testing import MemoryStoreContract, ThreadStoreContract
 
 pytestmark = pytest.mark.integration
 
@@ -43,6 +53,21 @@ class TestNatsThreadStore(ThreadStoreContract):
     async def store(self, nats_url: str, request: pytest.FixtureRequest) -> AsyncIterator[ThreadStore]:
         async with KeyValueThreadStore.open(nats_url, project=request.node.name) as store:
             yield store
+
+
+class TestMemoriesInMemoryBucket(MemoryStoreContract):
+    @pytest.fixture
+    def store(self) -> MemoryStore:
+        return KeyValueMemoryStore(MemoryKeyValue())
+
+
+@pytest.mark.requirement("ME05", "NA14")
+class TestNatsMemoryStore(MemoryStoreContract):
+    @pytest.fixture
+    async def store(self, nats_url: str, request: pytest.FixtureRequest) -> AsyncIterator[MemoryStore]:
+        bus = NatsBus(nats_url)
+        yield KeyValueMemoryStore(bus.bucket(BUCKET, project=request.node.name))
+        await bus.aclose()
 
 
 async def test_a_conversation_goes_on_from_the_server_in_another_process(nats_url: str) -> None:
