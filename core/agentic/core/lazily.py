@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -25,9 +27,26 @@ def loaded(package: str, homes: Mapping[str, str], name: str) -> object:
     """
     if name not in homes:
         return old_name(package, name)
-    found: object = getattr(import_module(f".{homes[name]}", package), name)
+    with uncollected():
+        module = import_module(f".{homes[name]}", package)
+    found: object = getattr(module, name)
     setattr(sys.modules[package], name, found)
     return found
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Pause the collector of cycles while modules are loaded: they make many objects, and no garbage.
+
+    A command that opens the database would start it 220 times.
+    """
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()
 
 
 def old_name(package: str, name: str) -> object:

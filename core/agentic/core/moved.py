@@ -428,7 +428,7 @@ MOVED = {
     "agentic.plugins.web.packaged": "agentic.plugins.web.settings",
     "agentic.plugins.web.page_contents": "agentic.plugins.web.actors.page_contents",
     "agentic.plugins.web.robots_check": "agentic.plugins.web.actors.robots_check",
-    "agentic.plugins.web.scripted": "agentic.plugins.web.reading.scripted",
+    "agentic.plugins.web.scripted": "agentic.plugins.web.fetching.scripted",
     "agentic.plugins.web.search": "agentic.plugins.web.actors.search",
     "agentic.plugins.web.search_forms": "agentic.plugins.web.reading.search_forms",
     "agentic.plugins.web.sessions": "agentic.plugins.web.login.sessions",

@@ -9,8 +9,6 @@ from functools import lru_cache
 from typing import TypeAlias, cast
 
 from sqlalchemy import Connection, Select, Table, Text, bindparam, column, insert, or_, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
 from agentic.core.audit import Decision, DecisionKind, decided
@@ -20,6 +18,7 @@ from agentic.core.types import JSONValue
 from agentic.mappers.content import clean_text
 from agentic.mappers.database.database import Database
 from agentic.mappers.database.driver import CompiledStatement, cursor_of
+from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.database.prefixes import as_pairs, as_table, is_within
 from agentic.mappers.ledger.sql import NOW
 from agentic.mappers.tables.audit import AuditModel
@@ -132,10 +131,11 @@ def keep_decisions(connection: Connection, project_id: str, decisions: Sequence[
     if connection.dialect.name == "postgresql":
         names = list(rows[0])
         values = as_table([column(name, _COLUMNS[name].type) for name in names], rows)
-        statement = postgresql_insert(AUDIT).from_select(names, select(*values.c))
+        statement = insert_into(AUDIT, is_postgresql=True).from_select(names, select(*values.c))
         connection.execute(statement.on_conflict_do_nothing(index_elements=key))
     else:
-        connection.execute(sqlite_insert(AUDIT).on_conflict_do_nothing(index_elements=key), rows)
+        statement = insert_into(AUDIT, is_postgresql=False)
+        connection.execute(statement.on_conflict_do_nothing(index_elements=key), rows)
 
 
 def add_decision_about(

@@ -17,6 +17,15 @@ HEAVY = (
     SERVERS | DATABASE | {"structlog", "pydantic_settings", "packaging.requirements", "agentic.fakes.server"}
 )
 ENGINE = {"agentic.core.graph", "agentic.core.bus", "agentic.core.pipeline.spec"}
+REQUESTS = {
+    "asyncio",
+    "ssl",
+    "http.client",
+    "w3lib",
+    "agentic.core.http.messages",
+    "agentic.core.browser.messages",
+}
+"""What requests need, and no command that reads a pipeline only."""
 PIPELINE = """
 name: one
 steps:
@@ -67,7 +76,16 @@ def test_a_version_is_told_without_rich(tmp_path: Path) -> None:
 def test_a_check_of_a_pipeline_loads_no_database_and_no_rich(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text(PIPELINE, encoding="utf-8")
     loaded = loaded_by("pipelines", "validate", "one.yaml", home=tmp_path, after="is valid")
-    assert loaded & (HEAVY | {"rich", "agentic.plugins.web.login.logins"}) == set()
+    unused = HEAVY | REQUESTS | {"rich", "turbohtml", "agentic.plugins.web.login.logins"}
+    assert loaded & (unused | {"agentic.core.graph.model.events"}) == set()
+
+
+def test_a_check_of_a_pipeline_with_a_selector_loads_what_reads_selectors(tmp_path: Path) -> None:
+    waiting = PIPELINE.replace('example.com/"', 'example.com/", wait_for: ".done"')
+    (tmp_path / "one.yaml").write_text(waiting, encoding="utf-8")
+    loaded = loaded_by("pipelines", "validate", "one.yaml", home=tmp_path, after="is valid")
+    assert "turbohtml" in loaded
+    assert loaded & (HEAVY | REQUESTS) == set()
 
 
 def test_a_command_with_the_database_loads_neither_migrations_nor_log_lines(tmp_path: Path) -> None:
@@ -75,6 +93,7 @@ def test_a_command_with_the_database_loads_neither_migrations_nor_log_lines(tmp_
     loaded = loaded_by("executions", "list", home=tmp_path, after="Executions of default")
     unused = SERVERS | {"alembic", "structlog", "pydantic_settings", "packaging.requirements", "turbohtml"}
     unused |= {"agentic.mappers.checkpoints.store", "agentic.executors.commands.executions.changes"}
+    unused |= {"sqlalchemy.dialects.postgresql", "psycopg"}
     assert loaded & unused == set()
 
 

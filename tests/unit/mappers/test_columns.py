@@ -3,10 +3,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import ClauseElement, create_mock_engine, select
 from sqlalchemy.exc import StatementError
 
-from agentic.mappers import Database, ProjectModel, new_id
+from agentic.mappers import Base, Database, ProjectModel, new_id
+from agentic.mappers.tables import audit, ledger  # noqa: F401 - they have such indexes
 from agentic.mappers.tables.columns import StoreNow
 
 
@@ -45,3 +46,16 @@ def test_ids_are_hexadecimal_and_never_repeat() -> None:
     ids = {new_id() for _ in range(1000)}
     assert len(ids) == 1000
     assert all(len(bytes.fromhex(one)) == 16 for one in ids)
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "postgresql+psycopg://"])
+def test_an_index_of_some_rows_has_its_condition_on_each_database(url: str) -> None:
+    made: list[str] = []
+
+    def keep(statement: ClauseElement, *_: object, **__: object) -> None:
+        made.append(str(statement.compile(dialect=engine.dialect)))
+
+    engine = create_mock_engine(url, keep)
+    Base.metadata.create_all(engine, checkfirst=False)
+    index = next(one for one in made if "ix_audit_unpublished" in one)
+    assert index.endswith("ON audit (project_id, number) WHERE published_at IS NULL")

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from agentic.core.actors.errors import ActorError
 from agentic.core.actors.ports import FileStore, ProjectMemory, SecretStore, SessionStore
 from agentic.core.actors.stores import MemoryOfProcess, MemorySessions, NoFiles, NoSecrets
-from agentic.core.audit import Decision
-from agentic.core.http import Fetcher
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # to read a pipeline takes no fetcher
+    from agentic.core.audit import Decision
     from agentic.core.browser import BrowserFetcher
-    from agentic.core.http import HttpSession
+    from agentic.core.http import Fetcher, HttpSession
 
 
 Once = Callable[[str, Callable[[], Awaitable[JSONValue]]], Awaitable[JSONValue]]
@@ -28,7 +27,7 @@ async def do_now(name: str, work: Callable[[], Awaitable[JSONValue]]) -> JSONVal
     return await work()
 
 
-Decide = Callable[[Decision], Awaitable[None]]
+Decide = Callable[["Decision"], Awaitable[None]]
 """Records a decision."""
 
 

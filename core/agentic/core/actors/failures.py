@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import socket
-import ssl
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 from pydantic import ValidationError
@@ -77,15 +76,6 @@ MOST_LOOKED_AT = 16 * 1024
 
 _STATUS = re.compile(r"^(http_[45])[0-9]{2}$")
 
-_BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
-    (TimeoutError, "timeout"),
-    (socket.gaierror, "dns"),
-    (ssl.SSLError, "tls"),
-    (ConnectionError, "connect"),
-    (ValidationError, "schema_invalid"),
-    (UnicodeError, "decode"),
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
@@ -123,7 +113,23 @@ def failure_class_of(exc: Exception) -> str:
     """Return the failure class of any exception; ``"error"`` if nothing more is known."""
     if isinstance(exc, (ActorError, FetchError)):
         return exc.failure_class
-    return next((word for kind, word in _BY_TYPE if isinstance(exc, kind)), "error")
+    return next((word for kind, word in _by_type() if isinstance(exc, kind)), "error")
+
+
+@cache
+def _by_type() -> tuple[tuple[type[Exception], str], ...]:
+    # Loaded for a failure: a check of a pipeline reads only the names of classes.
+    import socket
+    import ssl
+
+    return (
+        (TimeoutError, "timeout"),
+        (socket.gaierror, "dns"),
+        (ssl.SSLError, "tls"),
+        (ConnectionError, "connect"),
+        (ValidationError, "schema_invalid"),
+        (UnicodeError, "decode"),
+    )
 
 
 def describe_failure(exc: Exception) -> Failure:

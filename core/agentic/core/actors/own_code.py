@@ -24,7 +24,6 @@ from agentic.core.actors.errors import ActorError
 from agentic.core.actors.pages import ItemOutput, ItemsOutput, LinksOutput, PageOutput
 from agentic.core.errors import AgenticError
 from agentic.core.hooks.offers import OWN_CODE
-from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
 
 _OUTPUTS = (ItemOutput, ItemsOutput, LinksOutput, PageOutput)
@@ -220,6 +219,8 @@ async def _called(function: Callable[..., Any], arguments: Mapping[str, object])
         return [one async for one in function(**arguments)]
     if inspect.iscoroutinefunction(function):
         return await function(**arguments)
+    from agentic.core.threads import in_thread  # asyncio: a check of a pipeline runs no function
+
     if inspect.isgeneratorfunction(function):
         return await in_thread(lambda: list(function(**arguments)))
     return await in_thread(lambda: function(**arguments))

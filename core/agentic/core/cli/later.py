@@ -11,6 +11,8 @@ import typer
 from typer.main import get_command_name
 from typer.models import CommandInfo, TyperInfo
 
+from agentic.core.lazily import uncollected
+
 VERBOSE = frozenset({"-v", "--verbose"})
 """The options before the name of a command, after which that command still runs."""
 
@@ -54,7 +56,9 @@ def add_group_at(
 def load_place(place: str) -> object:
     """Return the object of a module and a name, with a colon between."""
     module, _, attribute = place.partition(":")
-    return cast(object, getattr(import_module(module), attribute))
+    with uncollected():
+        loaded = import_module(module)
+    return cast(object, getattr(loaded, attribute))
 
 
 class _CommandAt(CommandInfo):

@@ -6,6 +6,8 @@ Exit codes: 0 done, 1 refused or failed, 2 bad usage, 3 a server cannot be reach
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib.metadata
 import os
 import sys
@@ -49,6 +51,7 @@ def build_app() -> typer.Typer:
 def main() -> None:
     """Run the command line; an expected error is one message and an exit code, not a traceback."""
     sys.excepthook = _tell_crash
+    atexit.register(gc.freeze)  # or the interpreter searches all modules for cycles before it frees them
     try:
         app = build_app()
         (app if COMPLETION in os.environ else only(app, sys.argv[1:]))()

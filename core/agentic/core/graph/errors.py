@@ -40,7 +40,6 @@ GraphError
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from agentic.core.errors import MAX_TEXT_CHARS, AgenticError, line_of, name_of, raw_text_of, storable
@@ -105,7 +104,9 @@ class HandlerStoppedError(GraphError, RuntimeError):
     """A handler ended itself in a way that is meant for tasks or processes, not for handlers."""
 
     def __init__(self, executor_id: str, by: BaseException) -> None:
-        if isinstance(by, asyncio.CancelledError):
+        from asyncio import CancelledError  # loaded by every run, but not by commands that read errors
+
+        if isinstance(by, CancelledError):
             what = "was cancelled by its own code"
             instead = (
                 "catch CancelledError where it awaits a task that it cancels, and never cancel its own task"

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import SplitResult, urlencode, urlsplit, urlunsplit
 
-from w3lib.url import canonicalize_url
-
 from agentic.core.http.errors import InvalidUrlError
 
 # Servers accept 8 KB or less; the time to encode a host grows with the square of its length.
@@ -43,6 +41,8 @@ def canonical_url(url: str) -> str:
     check_length(url)
     if plain_origin(url):
         return url
+    from w3lib.url import canonicalize_url  # needed for unusual URLs only
+
     try:
         parts = urlsplit(canonicalize_url(url, keep_blank_values=True, keep_fragments=False))
         netloc = _netloc(parts)

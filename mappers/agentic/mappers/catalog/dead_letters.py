@@ -6,11 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from sqlalchemy import delete, select
-from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import Executable, delete, select
 from sqlalchemy.orm import Session
 
 from agentic.core.audit import DecisionKind
@@ -20,6 +16,7 @@ from agentic.core.pipeline import FailedItem, PipelineResult
 from agentic.core.types import JSONValue
 from agentic.mappers.audit import audit
 from agentic.mappers.content import clean, clean_text
+from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.database.prefixes import begins_with, follows
 from agentic.mappers.errors import UnknownDeadLetterError
 from agentic.mappers.tables.columns import utc_now
@@ -171,9 +168,9 @@ def _key(item: JSONValue) -> str:
     return hashlib.sha256(json.dumps(item, sort_keys=True).encode()).hexdigest()
 
 
-def _put(session: Session, row: Mapping[str, object]) -> SqliteInsert | PostgresqlInsert:
+def _put(session: Session, row: Mapping[str, object]) -> Executable:
     is_postgresql = session.get_bind().dialect.name == "postgresql"
-    insert = (postgresql_insert if is_postgresql else sqlite_insert)(DeadLetterModel).values(row)
+    insert = insert_into(DeadLetterModel, is_postgresql=is_postgresql).values(row)
     return insert.on_conflict_do_update(
         index_elements=["project_id", "execution_id", "step", "item_key"],
         set_={name: insert.excluded[name] for name in ("failure_class", "message", "tries")},

@@ -8,8 +8,6 @@ from itertools import count
 from typing import ParamSpec, TypeVar
 
 from sqlalchemy import delete
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -17,6 +15,7 @@ from agentic.core.http import CachedAnswer, CacheUnavailableError
 from agentic.core.masking import mask_known
 from agentic.mappers.content import clean_text
 from agentic.mappers.database.database import Database
+from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.errors import DataError
 from agentic.mappers.tables.http_cache import HttpCacheModel
 
@@ -71,7 +70,7 @@ class SqlHttpCache:
         }
         with self._database.writing() as session:
             is_postgresql = session.get_bind().dialect.name == "postgresql"
-            new = (postgresql_insert if is_postgresql else sqlite_insert)(HttpCacheModel)
+            new = insert_into(HttpCacheModel, is_postgresql=is_postgresql)
             row = new.values(project_id=self._project_id, key=key, **values)
             session.execute(row.on_conflict_do_update(index_elements=["project_id", "key"], set_=values))
             if next(self._writes) % SWEEP_EVERY == 0:

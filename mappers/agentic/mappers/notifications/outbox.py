@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import CursorResult, func, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
 from agentic.core.ids import new_id
 from agentic.core.types import JSONValue
 from agentic.mappers.content import clean_text
+from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.tables.columns import StoreNow
 from agentic.mappers.tables.notifications import (
     NotificationEvent,
@@ -49,7 +48,7 @@ def add_notifications(
     if not found:
         return
     is_postgresql = session.get_bind().dialect.name == "postgresql"
-    insert = (postgresql_insert if is_postgresql else sqlite_insert)(NotificationModel)
+    insert = insert_into(NotificationModel, is_postgresql=is_postgresql)
     key = ("rule_id", "execution_id", "attempt", "event")
     for one in found:
         row = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Float, Index, Integer, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from agentic.mappers.tables.columns import ID_LENGTH, Base
+from agentic.mappers.tables.columns import ID_LENGTH, Base, index_of
 
 _UNPUBLISHED = text("published_at IS NULL")
 
@@ -25,13 +25,7 @@ class AuditModel(Base):
         Index(None, "project_id", "kind", "time"),
         Index(None, "project_id", "who", "time"),
         Index(None, "project_id", "subject", "time"),
-        Index(
-            "ix_audit_unpublished",
-            "project_id",
-            "number",
-            sqlite_where=_UNPUBLISHED,
-            postgresql_where=_UNPUBLISHED,
-        ),
+        index_of(_UNPUBLISHED, "ix_audit_unpublished", "project_id", "number"),
     )
 
     # On SQLite, only a plain INTEGER key increments automatically.

@@ -1,10 +1,21 @@
-"""Building blocks of the columns of every table: ids, times, constraint names."""
+"""Building blocks of every table: ids, times, constraint names, indexes of some rows."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, DateTime, Dialect, Float, MetaData, literal
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    DateTime,
+    Dialect,
+    Float,
+    Index,
+    MetaData,
+    TextClause,
+    event,
+    literal,
+)
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -27,6 +38,24 @@ class Base(DeclarativeBase):
     """Base of every mapped class, also of plugins: one metadata, one naming convention."""
 
     metadata = MetaData(naming_convention=NAMING_CONVENTION)
+
+
+def index_of(rows: TextClause, name: str, *columns: str | ColumnElement[int]) -> Index:
+    """Return an index of the rows that match a condition."""
+    # With postgresql_where, SQLAlchemy loads that dialect: a twentieth of the start of a command.
+    return Index(name, *columns, sqlite_where=rows, info={_ROWS: rows})
+
+
+_ROWS = "rows"
+
+
+@event.listens_for(Base.metadata, "before_create")
+def _name_rows(metadata: MetaData, connection: Connection, **_: object) -> None:
+    if connection.dialect.name != "postgresql":
+        return
+    for index in (index for table in metadata.tables.values() for index in table.indexes):
+        if _ROWS in index.info:
+            index.dialect_options["postgresql"]["where"] = index.info[_ROWS]
 
 
 class UTCDateTime(TypeDecorator[datetime]):

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger.records import ActivationStatus
-from agentic.mappers.tables.columns import Base
+from agentic.mappers.tables.columns import Base, index_of
 from agentic.mappers.tables.core import names, owner
 
 _OUTERMOST = "parent_run_id IS NULL"
@@ -22,8 +22,7 @@ _DELAYED = "status = 'pending' AND is_held = 2"
 
 def _some(name: str, *columns: str | ColumnElement[int], where: str) -> Index:
     """Return an index of the rows of a project that match ``where``."""
-    rows = text(where)
-    return Index(name, "project_id", *columns, sqlite_where=rows, postgresql_where=rows)
+    return index_of(text(where), name, "project_id", *columns)
 
 
 class RunModel(Base):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import cast
 
 from sqlalchemy import JSON, BigInteger, String, Table, Text, bindparam
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from agentic.core.types import JSONValue
 from agentic.mappers.database.driver import CompiledStatement, DriverCursor, binders
+from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.tables.columns import ID_LENGTH, Base, UTCDateTime
 from agentic.mappers.tables.core import owner
 
@@ -53,14 +53,12 @@ SNAPSHOTS = cast("Table", MetricSnapshotModel.__table__)
 NAMED = ("score", "comments")
 
 
-def _adding(is_postgresql: bool) -> CompiledStatement:
-    insert = (postgresql_insert if is_postgresql else sqlite_insert)(SNAPSHOTS)
+@lru_cache(maxsize=2)
+def _adding(*, is_postgresql: bool) -> CompiledStatement:
+    insert = insert_into(SNAPSHOTS, is_postgresql=is_postgresql)
     values = {column.key: bindparam(column.key, type_=column.type) for column in SNAPSHOTS.c}
     # Two writers that store one row in the same microsecond found the same numbers.
     return CompiledStatement(insert.values(values).on_conflict_do_nothing())
-
-
-_ADDING = {True: _adding(is_postgresql=True), False: _adding(is_postgresql=False)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,4 +108,4 @@ def add_snapshots(cursor: DriverCursor, snapshots: Iterable[Row]) -> None:
     convert = binders(SNAPSHOTS.c, cursor.dialect)
     bound = [{**row, **{name: made(row[name]) for name, made in convert.items()}} for row in snapshots]
     if bound:
-        cursor.run_each(_ADDING[cursor.is_postgresql], bound)
+        cursor.run_each(_adding(is_postgresql=cursor.is_postgresql), bound)

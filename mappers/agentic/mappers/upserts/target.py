@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from pydantic_core import PydanticSerializationError, to_json
 from sqlalchemy import (
@@ -25,10 +25,6 @@ from sqlalchemy import (
     select,
     tuple_,
 )
-from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import StatementError
 from sqlalchemy.sql.schema import CallableColumnDefault, ScalarElementColumnDefault
 
@@ -36,9 +32,14 @@ from agentic.core.records import record
 from agentic.mappers.content import clean, clean_text, content_hash
 from agentic.mappers.database.driver import CompiledStatement, Converter, DriverCursor, binders, readers
 from agentic.mappers.database.expressions import OneOf
+from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.errors import UnknownColumnError
 from agentic.mappers.tables.core import SourceColumns
 from agentic.mappers.upserts.sentinels import CLEARED
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
+    from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 
 Key = tuple[object, ...]
 Row = Mapping[str, object]
@@ -240,7 +241,7 @@ class UpsertTable:
         return CompiledStatement(insert.on_conflict_do_update(index_elements=self.key, set_=changes))
 
     def _insert(self) -> PostgresqlInsert | SqliteInsert:
-        insert = (postgresql_insert if self._is_postgresql else sqlite_insert)(self.table)
+        insert = insert_into(self.table, is_postgresql=self._is_postgresql)
         return insert.values({c.key: bindparam(c.key, type_=c.type) for c in self.table.c})
 
     def _binders(self, dialect: Dialect) -> Mapping[str, Converter]:

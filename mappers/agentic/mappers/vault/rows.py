@@ -6,10 +6,9 @@ from collections.abc import Collection, Mapping
 from typing import cast
 
 from sqlalchemy import Table
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
+from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.tables.columns import Base
 
 
@@ -26,7 +25,7 @@ def put_row(
     """
     table = cast(Table, model.__table__)
     is_postgresql = session.get_bind().dialect.name == "postgresql"
-    insert = (postgresql_insert if is_postgresql else sqlite_insert)(table).values(**row)
+    insert = insert_into(table, is_postgresql=is_postgresql).values(**row)
     keys = [column.name for column in table.primary_key]
     changes = {name: insert.excluded[name] for name in row if name not in {*keys, *keep}}
     session.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes))

@@ -21,7 +21,7 @@ from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 from agentic.executors.browser import PlaywrightBrowser
 from agentic.fakes.server import FakeServer
-from agentic.plugins.web.reading.scripted import verdict_key
+from agentic.plugins.web.fetching.scripted import verdict_key
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 

@@ -30,7 +30,8 @@ from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.sessions import SqlSessions
 from agentic.mappers.vault.vault import SqlSecrets, set_secret
 from agentic.plugins.web.actors.authenticate import AuthenticateActor, AuthenticateInput, AuthenticateOutput
-from agentic.plugins.web.actors.fetch import FetchActor, FetchInput
+from agentic.plugins.web.actors.fetch import FetchActor
+from agentic.plugins.web.fetching.inputs import FetchInput
 
 pytestmark = pytest.mark.integration
 

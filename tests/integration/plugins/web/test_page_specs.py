@@ -19,7 +19,7 @@ from agentic.executors.agents.files import FolderFiles
 from agentic.executors.browser import PlaywrightBrowser
 from agentic.fakes.news.revisions import Revision
 from agentic.fakes.server import FakeServer
-from agentic.plugins.web.reading.scripted import verdict_key
+from agentic.plugins.web.fetching.scripted import verdict_key
 
 pytestmark = pytest.mark.integration
 

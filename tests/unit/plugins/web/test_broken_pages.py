@@ -16,7 +16,8 @@ from agentic.core.http.resolving import _resolved
 from agentic.core.reading.addresses import absolute
 from agentic.plugins.web.actors.extract_detail import ExtractDetailActor
 from agentic.plugins.web.actors.extract_list import ExtractListActor
-from agentic.plugins.web.reading.html import Selector, parse, select, select_one, text_of
+from agentic.plugins.web.reading.html import parse, select, select_one, text_of
+from agentic.plugins.web.reading.selectors import Selector
 
 BROKEN = [
     "",

@@ -14,8 +14,10 @@ from agentic.core.http import Fetcher, FetchError, Headers, HttpPolicy, HttpRequ
 from agentic.core.http.urls import with_params
 from agentic.core.types import JSONValue
 from agentic.fakes.hostile.oddities import challenge_page
-from agentic.plugins.web.actors.fetch import FetchActor, FetchInput, page_of
-from agentic.plugins.web.reading.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
+from agentic.plugins.web.actors.fetch import FetchActor
+from agentic.plugins.web.fetching.answers import page_of
+from agentic.plugins.web.fetching.inputs import FetchInput
+from agentic.plugins.web.fetching.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = f"<p>{'word ' * 60}</p>"

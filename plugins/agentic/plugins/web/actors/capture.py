@@ -15,7 +15,7 @@ from agentic.core.http.resolving import request_url
 from agentic.core.linear import LinearPattern
 from agentic.plugins.web.actors.browsing import show
 from agentic.plugins.web.login.sessions import used_session
-from agentic.plugins.web.reading.html import Selector
+from agentic.plugins.web.reading.selectors import Selector
 
 UNSAFE = LinearPattern("[^a-z0-9]+")
 UNSAFE_IN_HOST = LinearPattern("[^a-z0-9.]+")

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, Page
 from agentic.core.types import JSONValue
-from agentic.plugins.web.reading.html import Selector, readable
+from agentic.plugins.web.reading.html import readable
+from agentic.plugins.web.reading.selectors import Selector
 
 MAX_KEPT_BYTES = 64 * 1024  # compressed: some hundred thousand characters
 

@@ -24,11 +24,13 @@ from agentic.core.http.politeness.robots import forbids_following
 from agentic.core.reading.addresses import absolute, each_page_once
 from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
-from agentic.plugins.web.actors.fetch import FetchActor, FetchInput
+from agentic.plugins.web.actors.fetch import FetchActor
+from agentic.plugins.web.fetching.inputs import FetchInput
+from agentic.plugins.web.fetching.scripted import looks_scripted
 from agentic.plugins.web.reading.fields import Item, Schema, Source, read_fields, source_of
-from agentic.plugins.web.reading.html import Selector, select_one, title_of
+from agentic.plugins.web.reading.html import select_one, title_of
 from agentic.plugins.web.reading.limits import check_nesting
-from agentic.plugins.web.reading.scripted import looks_scripted
+from agentic.plugins.web.reading.selectors import Selector
 
 MAY_LACK = frozenset({"items", "page"})
 NEXT = 'a[rel~="next"][href], link[rel~="next"][href]'

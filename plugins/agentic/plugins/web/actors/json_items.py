@@ -15,7 +15,8 @@ from agentic.core.records import record
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 from agentic.plugins.web.actors.extract_list import GONE
-from agentic.plugins.web.actors.fetch import FetchActor, FetchInput
+from agentic.plugins.web.actors.fetch import FetchActor
+from agentic.plugins.web.fetching.inputs import FetchInput
 from agentic.plugins.web.reading.fields import Item, Schema, read_json_fields
 from agentic.plugins.web.reading.json_data import JsonPath, found_in, json_of, scripts_of
 from agentic.plugins.web.reading.paging import PageRequest, Paging, following

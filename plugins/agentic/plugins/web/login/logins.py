@@ -22,7 +22,7 @@ from pydantic import (
 from agentic.core.actors import ActorError
 from agentic.core.types import JSONValue
 from agentic.plugins.web.login.cookies import read_text
-from agentic.plugins.web.reading.html import Selector
+from agentic.plugins.web.reading.selectors import Selector
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
 _HOST = re.compile(r"[^\s/@?#]+")

@@ -28,7 +28,6 @@ from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.conversions import AMOUNTS, FieldType, Spelling, convert, truth_of
 from agentic.plugins.web.reading.digits import Decimal, shown, without_joints
 from agentic.plugins.web.reading.html import (
-    Selector,
     amount_text_of,
     base_of,
     document_of,
@@ -44,6 +43,7 @@ from agentic.plugins.web.reading.json_data import (
 )
 from agentic.plugins.web.reading.jsonld import LinkedData, values_at
 from agentic.plugins.web.reading.limits import TextMeter, check_nesting
+from agentic.plugins.web.reading.selectors import Selector
 from agentic.plugins.web.reading.xpath import XPath, find
 
 Item = dict[str, JSONValue]

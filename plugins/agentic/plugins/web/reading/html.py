@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Annotated
 
-from pydantic import AfterValidator
-from turbohtml import Document, Element, Node, SelectorSyntaxError, Text
+from turbohtml import Document, Element, Node, Text
 from turbohtml import parse as read_tree
 
 from agentic.core.actors import ActorError, Page
@@ -95,19 +92,6 @@ def document_of(page: Page) -> Document:
         message = f"{page.final_url} is {page.content_type}, not HTML{hint}"
         raise ActorError(message, failure_class="not_html", status=page.status)
     return parse(page.text)
-
-
-@lru_cache(maxsize=1024)
-def _checked(selector: str) -> str:
-    try:
-        read_tree("").select(selector)
-    except SelectorSyntaxError:
-        raise ValueError(f"{selector!r} is not a CSS selector") from None
-    return selector
-
-
-Selector = Annotated[str, AfterValidator(_checked)]
-"""A CSS selector, checked when the spec is read."""
 
 
 INLINE = (

@@ -1,0 +1,1 @@
+"""How pages are fetched: the input, the ways, and answers as pages."""
