@@ -53,8 +53,10 @@ async def test_an_agent_knows_in_a_new_thread_what_a_person_said_in_another() ->
     thread = agent.new_thread(user_id="ada")
     await agent.run("Who am I?", thread)
     assert texts(model, 1) == [
-        "What you remember about this person:\n- My name is Ada (fact)\n"
-        "- I prefer short answers (user preference)",
+        (
+            "What you remember about this person:\n- My name is Ada (fact)\n"
+            "- I prefer short answers (user preference)"
+        ),
         "Who am I?",
     ]
     await agent.run("Who am I?", agent.new_thread(user_id="bob"))

@@ -39,7 +39,7 @@ _RULES: tuple[tuple[str, MemoryCategory, float], ...] = (
 
 
 class RuleExtractor:
-    """Finds sentences in which a person speaks of themselves, or asks to remember something; in English.
+    """Finds sentences of a person about themselves, and wishes to remember something; in English.
 
     Args:
         clock: Seconds since the epoch.
@@ -79,7 +79,7 @@ class _Answer(BaseModel):
 
 INSTRUCTIONS = (
     "Find facts in this conversation that will still matter in a later one: names, preferences, decisions, "
-    "lasting circumstances of the person. No small talk, no secrets, no passwords. Often there are none."
+    "lasting circumstances of the person. No small talk, no secrets, no passwords. Often the list is empty."
 )
 
 

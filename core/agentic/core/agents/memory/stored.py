@@ -98,7 +98,7 @@ class KeyValueMemoryStore:
 
 
 class StoredMemoryProvider:
-    """Puts the most important memories of a person before each turn, and keeps what a turn teaches.
+    """Puts the most important memories of a person before each turn, and keeps the facts of a turn.
 
     Args:
         store: Where they are kept.
