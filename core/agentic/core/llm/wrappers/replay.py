@@ -84,8 +84,8 @@ class ReplayModel(LLMAdapter):
                 yield delta
 
     def cost_of(self, usage: TokenUsage) -> float | None:
-        """See :meth:`LLMAdapter.cost_of`."""
-        return self.model.cost_of(usage) if self.model else super().cost_of(usage)
+        """Return the cost of such a use of the model; without the model and a listed price it is 0."""
+        return self.model.cost_of(usage) if self.model else super().cost_of(usage) or 0.0
 
     async def aclose(self) -> None:
         """Close the model."""

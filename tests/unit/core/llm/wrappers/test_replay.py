@@ -17,6 +17,8 @@ from tests.unit.core.llm.wrappers.streams import PiecewiseModel, asked, list_fil
 
 from agentic.core.llm import (
     BrokenRecordingError,
+    Budget,
+    BudgetModel,
     ChatMessage,
     FunctionModel,
     MissingRecordingError,
@@ -144,6 +146,16 @@ async def test_a_recording_of_an_earlier_version_is_replayed() -> None:
 async def test_text_that_no_encoding_accepts_is_replayed_as_it_was(path: Path) -> None:
     await texts_of(ReplayModel(path, model_of("lone \ud800 surrogate")), "and \udfff")
     assert await texts_of(ReplayModel(path, mode="replay"), "and \udfff") == ["lone \ud800 surrogate"]
+
+
+@pytest.mark.requirement("LM08")
+async def test_a_replay_without_the_model_fits_a_budget_in_dollars_and_has_the_recorded_cost(
+    path: Path,
+) -> None:
+    await ReplayModel(path, ScriptedModel(["Yes."], name="lab:new", cost_usd=0.25)).complete(asked())
+    budget = Budget(max_usd=1)
+    await BudgetModel(ReplayModel(path, mode="replay"), budget).complete(asked())
+    assert (await budget.account()).spent.usd == 0.25
 
 
 # -- what is missing
