@@ -32,7 +32,7 @@ PRODUCTS, PAGES = 60, 67
 IN_FLIGHT = 16
 """Pages that a crawl fetches at a time."""
 
-STOPPED = re.compile(r"stopped: (\d+) of (\d+) pages and (\d+) rows are kept")
+STOPPED = re.compile(r"stopped: (\d+) of (\d+) pages and (\d+) rows are kept, (\d+) pages are left")
 VARYING: tuple[Varying, ...] = (
     (STOPPED, "STOPPED"),
     (re.compile(r"(?<=cancelled)\s+\d+ inserted"), " SOME inserted"),
@@ -124,10 +124,11 @@ def check_stop(printed: str, kept: Kept) -> None:
     """Check that the message of Ctrl-C counts what is stored, and that the rest was on its way at most."""
     found = STOPPED.search(printed)
     assert found is not None
-    done, known, rows = map(int, found.groups())
-    excluded_count = 1  # by robots.txt: it has no row
-    assert len(kept.pages) <= done <= len(kept.pages) + excluded_count
+    done, known, rows, left = map(int, found.groups())
+    excluded_count = 1  # by robots.txt
+    assert done == len(kept.pages)
     assert known <= PAGES + excluded_count
+    assert 0 <= known - done - left <= excluded_count
     assert rows == len(kept.pages) + kept.item_count
     asked = set(kept.requests)
     assert set(kept.pages) <= asked

@@ -223,5 +223,7 @@ def _kept(database: Database, execution: ExecutionModel) -> str:
     stored = [count for name, count in counts.items() if name in STORED and isinstance(count, int)]
     rows = [f"{sum(stored):,} rows"] if any(stored) else []
     if pages or rows:
-        return f"{' and '.join([*pages, *rows])} are kept"
+        left = crawl.total - crawl.done - crawl.failed if crawl is not None else 0
+        rest = f", {left:,} {'page is' if left == 1 else 'pages are'} left" if left else ""
+        return f"{' and '.join([*pages, *rows])} are kept{rest}"
     return "finished steps are kept" if now.started_at is not None else "nothing had started"
