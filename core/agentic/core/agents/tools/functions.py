@@ -138,8 +138,17 @@ class _Documented:
 
 
 def _documented(function: Callable[..., Any]) -> _Documented:
+    """Return the description of a function, and of its parameters: in Google, NumPy, ReST or Epydoc style."""
     text = inspect.getdoc(function) or ""
-    return _Documented(text, {})
+    if "\n" not in text:
+        return _Documented(text, {})
+    import docstring_parser  # 0.05 s, for the few tools that say more than a sentence
+
+    try:
+        found = docstring_parser.parse(text)
+    except docstring_parser.ParseError:
+        return _Documented(text, {})
+    return _Documented(found.description or "", {one.arg_name: one.description or "" for one in found.params})
 
 
 def _fields_of(

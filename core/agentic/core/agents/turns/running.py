@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, assert_never
@@ -30,6 +30,7 @@ from agentic.core.agents.structured import OUTPUT_TOOL, OutputSpec, output_spec
 from agentic.core.agents.threads.entries import ThreadEntry, ThreadTurn
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.calling import call_tool, failed
+from agentic.core.agents.tools.large_results import READ_RESULT, ReadResult, cut_result, large_results
 from agentic.core.agents.tools.tool import Tool, ToolContext
 from agentic.core.agents.turns.deciding import (
     AskFor,
@@ -80,7 +81,7 @@ class TurnRun:
     limits: UsageLimits = field(default_factory=UsageLimits)
     journal: EffectJournal = field(default_factory=ThreadJournal)
     output: OutputSpec[Any] | None = None
-    tools: Mapping[str, Tool] = field(default_factory=dict)
+    tools: dict[str, Tool] = field(default_factory=dict)
     memory: tuple[ChatMessage, ...] | None = None
 
     async def run(self, given: AgentInput) -> AgentResponse[Any]:
@@ -115,11 +116,16 @@ class TurnRun:
         self.journal = self.options.journal or ThreadJournal()
         kind = self.options.output_type or self.agent.output_type
         self.output = None if kind in (None, str) else output_spec(kind)
-        self.tools = {tool.name: tool for tool in self.agent.tools}
+        self._find_tools()
         if self.thread.metadata.agent != self.agent.name:
             raise ThreadMisfitError(
                 self.thread.id, self.agent.name, f"it belongs to agent {self.thread.metadata.agent!r}"
             )
+
+    def _find_tools(self) -> None:
+        self.tools = {tool.name: tool for tool in self.agent.tools}
+        if found := large_results(self.thread.notes):
+            self.tools.setdefault(READ_RESULT, ReadResult(found))
 
     @property
     def _turn(self) -> ThreadTurn:
@@ -252,8 +258,11 @@ class TurnRun:
             return _stored(await call_tool(self.tools[call.name], call, self._context(key, call, used)), used)
 
         await self.emit(self._chunk(ChunkKind.TOOL_STARTED, tool_call=call))
-        result, usage = _restored(await self.journal.once(key, effect))
-        await self._add(messages=(ChatMessage.tool(result),), usage=usage)
+        whole, usage = _restored(await self.journal.once(key, effect))
+        result, notes = cut_result(whole)
+        await self._add(messages=(ChatMessage.tool(result),), usage=usage, notes=notes)
+        if notes:
+            self._find_tools()
         await self.emit(self._chunk(ChunkKind.TOOL_FINISHED, tool_result=result))
 
     def _context(self, key: str, call: ToolCall, used: list[TokenUsage]) -> ToolContext:
