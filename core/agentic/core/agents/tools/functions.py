@@ -148,7 +148,9 @@ def _documented(function: Callable[..., Any]) -> _Documented:
         found = docstring_parser.parse(text)
     except docstring_parser.ParseError:
         return _Documented(text, {})
-    return _Documented(found.description or "", {one.arg_name: one.description or "" for one in found.params})
+    return _Documented(
+        (found.description or "").strip(), {one.arg_name: one.description or "" for one in found.params}
+    )
 
 
 def _fields_of(
