@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from tests.unit.core.llm.wrappers.streams import PiecewiseModel
 
-from agentic.core.agents import ChatAgent, ChunkKind, tool
+from agentic.core.agents import AgentStoppedError, ChatAgent, ChunkKind, tool
 from agentic.core.llm import (
     Budget,
-    BudgetExceededError,
     BudgetModel,
     CutReplyError,
     FallbackModel,
@@ -67,6 +66,6 @@ async def test_agents_share_a_budget_and_a_call_without_room_is_not_made() -> No
     first, second = (ScriptedModel(["Yes.", "Yes."], cost_usd=0.3) for _ in range(2))
     agents = [ChatAgent(RetryingModel(BudgetModel(model, budget)), "") for model in (first, second)]
     assert (await agents[0].run("Go on?")).text == "Yes."
-    with pytest.raises(BudgetExceededError, match=r"'run-1' has no room .*\$0\.3 spent"):
+    with pytest.raises(AgentStoppedError, match=r"'run-1' has no room .*\$0\.3 spent"):
         await agents[1].run("Go on?")
     assert second.requests == []

@@ -156,10 +156,11 @@ async def test_no_history_of_restarts_and_answers_runs_a_call_without_its_approv
     chance = random.Random(seed)
     done: list[str] = []
     wishes = [buy(f"c{n}", f"thing{n % 3}") for n in range(count)]
-    data = await _asked(done, wishes)
+    tools = shop(done)
+    data = await _asked(tools, wishes)
     approved: list[str] = []
     for _ in range(20 * count):
-        agent = ChatAgent(ScriptedModel(["done"]), tools=shop(done))
+        agent = ChatAgent(ScriptedModel(["done"]), tools=tools)
         thread = AgentThread.deserialize(data)
         if not thread.pending:
             break
@@ -178,8 +179,8 @@ async def test_no_history_of_restarts_and_answers_runs_a_call_without_its_approv
         assert sorted(done) == sorted(f"buy {thing}" for thing in approved)
 
 
-async def _asked(done: list[str], wishes: list[ToolCall]) -> bytes:
-    agent: ChatAgent[Any] = ChatAgent(ScriptedModel([wishes]), tools=shop(done))
+async def _asked(tools: list[FunctionTool], wishes: list[ToolCall]) -> bytes:
+    agent: ChatAgent[Any] = ChatAgent(ScriptedModel([wishes]), tools=tools)
     thread = agent.new_thread()
     await agent.run("go", thread)
     return thread.serialize()

@@ -44,6 +44,7 @@ from agentic.core.agents.turns.inputs import parted
 from agentic.core.errors import line_of
 from agentic.core.ids import new_id
 from agentic.core.llm.adapter import StructuredMode
+from agentic.core.llm.budget import BudgetExceededError
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, TextPart, ToolCall, ToolResult
 from agentic.core.llm.requests import ModelReply, ModelRequest, StopReason
@@ -179,7 +180,11 @@ class TurnRun:
                     return delta.reply.to_json()
             raise CutReplyError(self.agent.model.name, "its stream ended without a whole reply")
 
-        reply = ModelReply.from_json(await self.journal.once(f"model.{number}", effect))
+        try:
+            reply = ModelReply.from_json(await self.journal.once(f"model.{number}", effect))
+        except BudgetExceededError as exc:
+            await self._add(ended=STOPPED, reason=str(exc))
+            return
         message = _with_new_ids(reply.message, self.thread.messages)
         named = message.model_copy(update={"author_name": self.agent.name})
         await self._add(messages=(named,), usage=reply.usage)
