@@ -61,7 +61,7 @@ class Page(BaseModel):
     @property
     def kind(self) -> Literal["html", "json", "other"]:
         """The kind of its content, by its content type; plain text may be JSON."""
-        if self.is_html:
+        if self.content_type in HTML_TYPES:  # as is_html; asked three times for each page
             return "html"
         if self.content_type.endswith(("json", "javascript")):
             return "json"

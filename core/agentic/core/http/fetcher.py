@@ -31,6 +31,7 @@ from agentic.core.http.sessions.site_cookies import SiteCookies
 from agentic.core.http.transports.choice import open_transport
 from agentic.core.http.transports.port import Transport
 from agentic.core.http.urls import host_of, without_credentials
+from agentic.core.records import record
 
 ROBOTS_TRIES = 3
 """With several proxies, how many of them may ask for a robots.txt, if the first ones are refused."""
@@ -81,6 +82,19 @@ class Way:
     turns: HostTurns
     kept: Revalidation | None = None
     exit: Exit | None = None
+
+
+@record
+class _Hop:
+    """How one request of a fetch is sent."""
+
+    robots: RobotsGate | None
+    way: Way
+    give_way: GiveWay | None
+    timeout_s: float
+    max_bytes: int
+    is_secure: bool
+    cookies: SiteCookies | None
 
 
 class Fetcher:
@@ -152,7 +166,7 @@ class Fetcher:
         robots = self._obeyed if asked.obey_robots else None
         if self.exits is not None:
             return await self._fetch_through_exit(self.exits, asked, robots)
-        way = self._way_of(None)
+        way = self._way or self._way_of(None)
         response = await self._follow(asked, robots, way)
         await self._judge(asked, response, way)
         return response
@@ -285,21 +299,14 @@ class Fetcher:
         if cookies is not None and way.exit is not None:
             cookies = cookies.through(way.exit.id)
         for _ in range(self.policy.max_redirects + 1):
-            send = partial(
-                self._send,
-                robots=robots,
-                way=way,
-                give_way=give_way,
-                timeout_s=max(left_s, 0.001),
-                is_secure=is_secure,
-                cookies=cookies,
-                # A limit for pages does not make the rules of a site unreadable.
-                max_bytes=max(
-                    request.max_bytes or self.policy.max_bytes, 0 if is_asked_for else ROBOTS_BYTES
-                ),
-            )
-            kept = way.kept if request.sink is None else None
-            response = await (kept.exchange(request, send) if kept else send(request))
+            max_bytes = request.max_bytes or self.policy.max_bytes
+            if not is_asked_for:  # a limit for pages does not make the rules of a site unreadable
+                max_bytes = max(max_bytes, ROBOTS_BYTES)
+            hop = _Hop(robots, way, give_way, max(left_s, 0.001), max_bytes, is_secure, cookies)
+            if way.kept is not None and request.sink is None:
+                response = await way.kept.exchange(request, partial(self._send, hop))
+            else:
+                response = await self._send(hop, request)
             if is_asked_for:
                 note_begun()
             following = next_request(request, response)
@@ -345,30 +352,19 @@ class Fetcher:
             if not tries_left or failure.failure_class not in REFUSALS or exits.wait_s(request.url):
                 return response
 
-    async def _send(  # noqa: PLR0913 - all facts of one hop
-        self,
-        request: HttpRequest,
-        *,
-        robots: RobotsGate | None,
-        way: Way,
-        give_way: GiveWay | None,
-        timeout_s: float,
-        is_secure: bool,
-        cookies: SiteCookies | None,
-        max_bytes: int,
-    ) -> HttpResponse:
+    async def _send(self, hop: _Hop, request: HttpRequest) -> HttpResponse:
         """Send one request with the headers and cookies for that URL, and keep the cookies that come."""
-        dressed = _dressed(request, cookies, is_secure=is_secure)
+        dressed = _dressed(request, hop.cookies, is_secure=hop.is_secure)
         learn_credentials(dressed.headers)
-        leave = await self._begin(request.url, robots, way, give_way)
+        leave = await self._begin(request.url, hop.robots, hop.way, hop.give_way)
         try:
-            response = await way.transport.send(dressed, timeout_s=timeout_s, max_bytes=max_bytes)
+            response = await hop.way.transport.send(dressed, timeout_s=hop.timeout_s, max_bytes=hop.max_bytes)
         finally:
             leave()
         if request.session is not None:
             request.session.cookies.store(request.url, response.set_cookies)
-        elif cookies is not None:
-            cookies.store(request.url, response.set_cookies)
+        elif hop.cookies is not None and response.set_cookies:
+            hop.cookies.store(request.url, response.set_cookies)
         return response
 
     async def _begin(
@@ -382,15 +378,11 @@ class Fetcher:
 def _dressed(request: HttpRequest, cookies: SiteCookies | None, *, is_secure: bool) -> HttpRequest:
     """Return the request with the fields of its session, or the cookies of its site; its own fields stay."""
     if request.session is None:
-        return request if cookies is None else _with_cookies(request, cookies)
+        header = None if cookies is None else cookies.header_for(request.url)
+        if header is None or any(name.lower() == "cookie" for name in request.headers):
+            return request
+        return replace(request, headers={**request.headers, "cookie": header})
     learn_session(request.session)
     own = {name.lower(): value for name, value in request.headers.items()}
     found = request.session.headers_for(request.url, is_secure=is_secure)
     return replace(request, headers=found | own)
-
-
-def _with_cookies(request: HttpRequest, cookies: SiteCookies) -> HttpRequest:
-    header = cookies.header_for(request.url)
-    if header is None or any(name.lower() == "cookie" for name in request.headers):
-        return request
-    return replace(request, headers={**request.headers, "cookie": header})

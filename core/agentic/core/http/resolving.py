@@ -82,12 +82,15 @@ def request_url(url: str) -> str:
         InvalidUrlError: It is not an absolute http or https URL, or it is malformed.
     """
     check_length(url)
+    if plain_origin(url):  # its key needs that, too
+        return url
     origin = _plain_start(url)
     if origin is not None and _FROM_ROOT.fullmatch(url, len(origin)):
         return url
     return str(_absolute(_clean(url), "utf-8"))
 
 
+@lru_cache(maxsize=64)  # a page has hundreds of links
 def _plain_start(url: str) -> str | None:
     """Return scheme, host and port if they need no change."""
     origin = _ORIGIN.match(url)

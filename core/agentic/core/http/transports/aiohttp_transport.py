@@ -144,15 +144,15 @@ class _LenientHandler(ResponseHandler):
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
-        if self._mender is None:
-            super().data_received(data)
-            return
+        mender = self._mender
         # Without data, the library asks to continue with a part that it has.
-        mended = self._mender.feed(data) if data else data
-        if self._mender.has_excess:
-            self.force_close()
-        if mended or not data:
-            super().data_received(mended)
+        if mender is not None and data:
+            data = mender.feed(data)
+            if mender.has_excess:
+                self.force_close()
+            if not data:
+                return
+        super().data_received(data)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         if self._mender is not None and (rest := self._mender.flush()):

@@ -139,7 +139,7 @@ class BodyReader:
         self._max_bytes = max_bytes
         self._pieces: list[bytes] = []
         self._layers = [_Layer(coding) for coding in _codings(encoding)] if encoding else []
-        self._is_text = _TEXT_TYPES.match(content_type) is not None
+        self._content_type = content_type
         self._is_begun = False
         self._extra: _Layer | None = None
 
@@ -149,7 +149,9 @@ class BodyReader:
         Raises:
             FetchError: The body is larger than allowed (``too_large``) or cannot be unpacked (``decode``).
         """
-        if not self._layers and (self._is_begun or not self._is_hidden_gzip(data)):
+        if data.startswith(GZIP_MAGIC) and not (self._is_begun or self._layers) and self._is_text():
+            self._layers = [_Layer("")]
+        if not self._layers:
             self._is_begun = True
             self._keep(data)
             return
@@ -186,10 +188,8 @@ class BodyReader:
         self._finish()
         return b"".join(self._pieces) if self._has_end(lack) else None
 
-    def _is_hidden_gzip(self, data: bytes) -> bool:
-        if self._is_text and data.startswith(GZIP_MAGIC):
-            self._layers = [_Layer("")]
-        return bool(self._layers)
+    def _is_text(self) -> bool:
+        return _TEXT_TYPES.match(self._content_type) is not None
 
     def _unpack(self, pieces: list[bytes]) -> None:
         with self._translating():
@@ -210,7 +210,7 @@ class BodyReader:
 
     def _take(self, piece: bytes) -> None:
         """Keep an unpacked piece; a text that was packed once more than declared is unpacked again."""
-        if not self._is_begun and self._is_text and piece.startswith(GZIP_MAGIC):
+        if not self._is_begun and piece.startswith(GZIP_MAGIC) and self._is_text():
             self._extra = _Layer("")
         self._is_begun = True
         if self._extra is None:

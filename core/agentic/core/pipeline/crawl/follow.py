@@ -36,6 +36,9 @@ class FoundLinks:
     outside: int = 0
 
 
+NO_LINKS = FoundLinks()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlScope:
     """The borders of a crawl.
@@ -78,7 +81,7 @@ class CrawlScope:
 
     def includes(self, url: str) -> bool:
         """Whether the rules of ``follow`` include a link."""
-        return fits_page(url, self.include) and not fits_page(url, self.exclude)
+        return fits_page(url, self.include) and not (self.exclude and fits_page(url, self.exclude))
 
     def detail_of(self, url: str) -> int | None:
         """Return which rule of ``detail`` reads the page; None if it describes no item."""
@@ -93,8 +96,10 @@ class CrawlScope:
             url = self.credentials.stripped(url)
         return without_user_info(url) if "@" in url else url
 
-    def links(self, urls: Iterable[str], depth: int) -> FoundLinks:
+    def links(self, urls: Sequence[str], depth: int) -> FoundLinks:
         """Return the pages at ``depth`` that belong to the crawl, each once, in order; and the others."""
+        if not urls:
+            return NO_LINKS
         found = each_page_once(known for url in urls if (known := _requested(url)))
         if self.credentials or "@" in "".join(found):  # one check for all: most pages have no such link
             found = each_page_once(map(self.kept, found.values()))
@@ -153,17 +158,15 @@ def _site_at(place: str) -> str:
 
 def fits(url: str, patterns: Sequence[str]) -> bool:
     """Whether one of the globs matches; one that begins with ``/`` is matched against path and query."""
-    if not patterns or EVERYTHING in patterns:  # the case of most crawls
-        return bool(patterns)
     return any(_compiled(p).match(_path_of(url) if p.startswith("/") else url) for p in patterns)
 
 
 def fits_page(url: str, patterns: Sequence[str]) -> bool:
     """Whether one of the globs matches the URL as it stands on its page, or its canonical spelling."""
-    if fits(url, patterns):
-        return True
+    if not patterns or EVERYTHING in patterns:  # the case of most crawls
+        return bool(patterns)
     # Most URLs are canonical, and the answer is known.
-    return bool(patterns) and (canonical := canonical_url(url)) != url and fits(canonical, patterns)
+    return fits(url, patterns) or ((canonical := canonical_url(url)) != url and fits(canonical, patterns))
 
 
 def _path_of(url: str) -> str:

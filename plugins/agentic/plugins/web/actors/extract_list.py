@@ -179,7 +179,8 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
     encoding = given.page.encoding
     urls = _urls(nodes, given.link_selector, base, encoding)
     if not nodes:
-        ctx.warn(_no_match(given))
+        if ctx.warn is not ignore_warning:  # as in a crawl, where most pages have no list
+            ctx.warn(_no_match(given))
     elif not urls and not fields:
         ctx.warn(
             f"none of the {len(nodes)} elements that match {given.item_selector!r} has a link that matches "

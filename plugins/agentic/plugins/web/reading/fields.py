@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
 from itertools import islice
 from typing import Annotated, Self
 
@@ -160,6 +161,17 @@ class FieldRule(BaseModel):
         """The type to convert to: data have one already, where the rule gives none."""
         return self.type if self.json_path is None or "type" in self.model_fields_set else "json"
 
+    @cached_property
+    def simple_selector(self) -> str | None:
+        """The selector, if the first element that matches has the value; decided once for all pages."""
+        is_more = self.list or self.regex is not None or self.type == "boolean" or self.fields is not None
+        return None if is_more else self.selector
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """How the site writes values, on a page in UTF-8."""
+        return Spelling(date_format=self.date_format, date_order=self.date_order, decimal=self.decimal)
+
     @property
     def is_data(self) -> bool:
         """Whether its values are data for programs: there, false is a value like others."""
@@ -195,34 +207,22 @@ class Place:
 
     page: Page
     base: str
-    warn: Warn = ignore
+    warn: Warn
 
 
 @record
-class Source:
+class Source(Place):
     """A page that fields are read from.
 
     Attributes:
-        place: The page, and what addresses on it are relative to.
         document: Its elements.
         meter: Counts what is read of it.
         linked: Its JSON-LD.
     """
 
-    place: Place
     document: Document
     meter: TextMeter
     linked: LinkedData
-
-    @property
-    def page(self) -> Page:
-        """The page."""
-        return self.place.page
-
-    @property
-    def base(self) -> str:
-        """What addresses on it are relative to."""
-        return self.place.base
 
 
 class _Latest:
@@ -248,7 +248,7 @@ def source_of(page: Page, warn: Warn = ignore) -> Source:
     _, document, base = latest
     # Each actor that reads it may read as much, and hears of what cannot be read.
     linked = LinkedData(document, page.final_url, warn)
-    return Source(Place(page, base, warn), document, TextMeter(page.final_url), linked)
+    return Source(page, base, warn, document, TextMeter(page.final_url), linked)
 
 
 def read_fields(source: Source, schema: Mapping[str, FieldRule], scope: Element | None = None) -> Item:
@@ -267,11 +267,13 @@ def read_fields(source: Source, schema: Mapping[str, FieldRule], scope: Element 
 
 
 def _read(name: str, rule: FieldRule, source: Source, scope: Element | None) -> JSONValue:
+    if (selector := rule.simple_selector) is not None:  # most fields: a quarter of the time
+        node = select_one(scope or source.document, selector)
+        if node is not None and (text := _content(node, rule, source)) is not None:
+            return text if rule.type == "string" else _converted(name, text, rule, source)
     if rule.fields is not None:
         return _objects(name, rule, rule.fields, source, scope)
-    if (text := _simply(rule, source, scope)) is not None:
-        return text if rule.type == "string" else _converted(name, text, rule, source.place)
-    return _settled(name, rule, _found(rule, source, scope), source.place)
+    return _settled(name, rule, _found(rule, source, scope), source)
 
 
 def read_json_fields(
@@ -344,25 +346,17 @@ def _settled(name: str, rule: FieldRule, values: Iterable[JSONValue], place: Pla
     return _converted(name, found[0], rule, place) if found else rule.default
 
 
-def _simply(rule: FieldRule, source: Source, scope: Element | None) -> str | None:
-    """Return what the first element has, where that is all there is to it: in a quarter of the time."""
-    if rule.selector is None or rule.list or rule.regex is not None or rule.type == "boolean":
-        return None
-    node = select_one(scope or source.document, rule.selector)
-    return None if node is None else _content(node, rule, source)
-
-
 def _objects(
     name: str, rule: FieldRule, schema: Mapping[str, FieldRule], source: Source, scope: Element | None
 ) -> JSONValue:
     if rule.json_path is not None:
-        return _json_objects(name, rule, schema, _in_scripts(rule, source), source.place)
+        return _json_objects(name, rule, schema, _in_scripts(rule, source), source)
     if rule.selector is None:
         return read_fields(source, schema, scope)
     nodes = select(scope or source.document, rule.selector)
     check_nesting(nodes, rule.selector, source.base)
     if rule.required and not nodes:
-        raise _missing(name, rule, source.place)
+        raise _missing(name, rule, source)
     if rule.list:
         return [read_fields(source, schema, node) for node in nodes]
     return read_fields(source, schema, nodes[0]) if nodes else rule.default
@@ -429,12 +423,8 @@ def _converted(name: str, value: JSONValue, rule: FieldRule, place: Place) -> JS
 
 
 def _spelling(rule: FieldRule, place: Place) -> Spelling:
-    return Spelling(
-        date_format=rule.date_format,
-        date_order=rule.date_order,
-        decimal=rule.decimal,
-        encoding=place.page.encoding,
-    )
+    encoding = place.page.encoding
+    return rule.spelling if encoding == rule.spelling.encoding else replace(rule.spelling, encoding=encoding)
 
 
 def _missing(name: str, rule: FieldRule, place: Place) -> ActorError:
