@@ -23,7 +23,7 @@ from agentic.core.actors import (
 from agentic.core.http import canonical_url, url_key
 from agentic.core.http.sessions.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl.files import PageFiles, without_files
-from agentic.core.pipeline.crawl.follow import CrawlScope, FoundLinks
+from agentic.core.pipeline.crawl.follow import NO_LINKS, CrawlScope, FoundLinks
 from agentic.core.pipeline.crawl.offline import NOT_STORED
 from agentic.core.pipeline.crawl.page_items import FoundItem, found_items, with_items
 from agentic.core.pipeline.crawl.repeated import RepeatedInput
@@ -88,10 +88,15 @@ class PageResult:
 
 @dataclass(slots=True)
 class _Found:
-    """The links of a page, of its last attempt."""
+    """The links of a page, and the warnings about it, of its last attempt."""
 
-    links: FoundLinks = field(default_factory=FoundLinks)
+    links: FoundLinks = NO_LINKS
     moves: tuple[SiteMove, ...] = ()
+    warnings: list[PageWarning] = field(default_factory=list)
+
+    def tally(self, subject: str, sentence: str) -> None:
+        """Take a warning of an actor."""
+        self.warnings.append(PageWarning(subject, sentence))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +154,7 @@ class PageProcessor:
 
     async def _process(self, entry: FrontierEntry) -> PageResult:
         found = _Found()
-        context = self.context.for_call(f"{self.call}/{entry.url_key}")
+        context = self.context.for_call(f"{self.call}/{entry.url_key}", tally=found.tally)
 
         async def once(fetcher: str, config: Config | None) -> CrawledPage:
             if entry.attempts >= GIVEN_UP_AFTER:
@@ -157,6 +162,8 @@ class PageProcessor:
                     f"{entry.attempts} processes died while fetching it, the last one with no other page"
                 )
                 raise ActorError(message, failure_class="process_crashed")
+            warnings = found.warnings
+            warnings.clear()
             if entry.page_key is None:
                 page = await self._fetch(fetcher, config, entry, context)
             else:
@@ -165,12 +172,11 @@ class PageProcessor:
             read = await self._links(page)
             named = filter(None, [page.refresh_url, read.next_url])
             links: Sequence[str] = [*named, *read.list_item_urls]
-            warnings: list[PageWarning] = []
             file_urls: Sequence[str] = ()
             if self.files is not None and (file_urls := await self.files.find(page, warnings)):
                 links = without_files(links, file_urls)
             found.links = self.scope.links(links, entry.depth + 1)
-            crawled = self._crawled(entry, page, read.title, await self._items(page, warnings))
+            crawled = self._crawled(entry, page, read.title, await self._items(page, context))
             if self.step.store.is_wanted:
                 contents = await self._contents(entry, page, found.links.links)
                 crawled = replace(crawled, contents=contents)
@@ -221,7 +227,8 @@ class PageProcessor:
         page = await self._fetched(fetcher, config, entry.url, context)
         if page.refresh_url is not None:
             page = await self._last(page, fetcher, config, entry, context)
-        if not self.scope.covers(page.final_url, entry.depth) and entry.depth > 0:
+        is_where_found = page.final_url == entry.url  # most pages are, and their links were checked
+        if not is_where_found and entry.depth > 0 and not self.scope.covers(page.final_url, entry.depth):
             message = f"it leads to {page.final_url}, which the rules of 'follow' exclude"
             raise ActorError(message, failure_class="out_of_scope", status=page.status)
         return page
@@ -298,20 +305,17 @@ class PageProcessor:
             return LinksOutput(list_item_urls=())
         return cast(LinksOutput, await self._read(LINKS, page))
 
-    async def _items(self, page: Page, warnings: list[PageWarning]) -> Sequence[FoundItem]:
+    async def _items(self, page: Page, context: ActorContext) -> Sequence[FoundItem]:
         number = self.scope.detail_of(page.final_url)
-        if number is None or not self._may_read(self.step.details[number].actor, page):
+        if number is None:
             return ()
-
-        def tally(subject: str, sentence: str) -> None:
-            warnings.append(PageWarning(subject, sentence))
-
+        rules = self.step.details[number]
+        if not self._may_read(rules.actor, page):
+            return ()
         reading = self._input(detail_place(self.step, number), "page", page)
-        context = self.context.for_call(self.context.call, tally=tally)
         output = cast(
             ItemOutput | ItemsOutput, await call_until_done(reading.actor, context, reading.of(page))
         )
-        rules = self.step.details[number]
         if rules.python is not None:
             output = await self._own(rules.python, page, found_items(output, self.item_key))
         return found_items(output, rules.item_key or self.item_key)
