@@ -43,7 +43,7 @@ from agentic.core.agents.turns.deciding import (
 from agentic.core.agents.turns.inputs import parted
 from agentic.core.errors import line_of
 from agentic.core.ids import new_id
-from agentic.core.llm.adapter import StructuredMode
+from agentic.core.llm.adapter import StructuredMode, opened_stream
 from agentic.core.llm.budget import BudgetExceededError
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, TextPart, ToolCall, ToolResult
@@ -167,9 +167,21 @@ class TurnRun:
             await self._add(ended=STOPPED, reason=reached)
             return
         request = await self._request(turn)
+        try:
+            stored = await self.journal.once(f"model.{number}", partial(self._ask_model, request))
+        except BudgetExceededError as exc:
+            await self._add(ended=STOPPED, reason=str(exc))
+            return
+        reply = ModelReply.from_json(stored)
+        message = _with_new_ids(reply.message, self.thread.messages)
+        named = message.model_copy(update={"author_name": self.agent.name})
+        reason = _why_no_answer(reply)
+        # In one entry: a process that dies between two would take a refusal for an answer.
+        await self._add(messages=(named,), usage=reply.usage, ended=reason and STOPPED, reason=reason or "")
 
-        async def effect() -> JSONValue:
-            async for delta in self.agent.model.stream(request):
+    async def _ask_model(self, request: ModelRequest) -> JSONValue:
+        async with opened_stream(self.agent.model, request) as deltas:
+            async for delta in deltas:
                 if delta.restarted:
                     await self.emit(self._chunk(ChunkKind.RESTARTED))
                 if delta.text:
@@ -178,20 +190,7 @@ class TurnRun:
                     await self.emit(self._chunk(ChunkKind.THINKING, text=delta.thinking))
                 if delta.reply is not None:
                     return delta.reply.to_json()
-            raise CutReplyError(self.agent.model.name, "its stream ended without a whole reply")
-
-        try:
-            reply = ModelReply.from_json(await self.journal.once(f"model.{number}", effect))
-        except BudgetExceededError as exc:
-            await self._add(ended=STOPPED, reason=str(exc))
-            return
-        message = _with_new_ids(reply.message, self.thread.messages)
-        named = message.model_copy(update={"author_name": self.agent.name})
-        await self._add(messages=(named,), usage=reply.usage)
-        if reply.stop_reason is StopReason.REFUSED:
-            await self._add(ended=STOPPED, reason=f"the model refused: {reply.text[:500]}")
-        elif reply.stop_reason is StopReason.LENGTH and not reply.tool_calls and self.output is None:
-            await self._add(ended=STOPPED, reason="the reply reached the longest length (max_tokens)")
+        raise CutReplyError(self.agent.model.name, "its stream ended without a whole reply")
 
     async def _request(self, turn: ThreadTurn) -> ModelRequest:
         memory = await self._remembered(turn)
@@ -400,6 +399,14 @@ class _StoredCall(BaseModel):
 
     result: ToolResult
     usage: TokenUsage
+
+
+def _why_no_answer(reply: ModelReply) -> str | None:
+    if reply.stop_reason is StopReason.REFUSED:
+        return f"the model refused: {reply.text[:500]}"
+    if reply.stop_reason is StopReason.LENGTH and not reply.tool_calls:
+        return "the reply reached the longest length (max_tokens)"
+    return None
 
 
 def _as_heard(message: ChatMessage, agent: str) -> ChatMessage:
