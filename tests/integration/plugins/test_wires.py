@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.integration.plugins.anthropic.wire import AnthropicWire
+from tests.integration.plugins.ollama.wire import OllamaWire
 from tests.integration.plugins.openai.wire import OpenAIWire
 
 from agentic.core.testing.llm import KEY, ModelWire, WireRequest
@@ -99,6 +100,34 @@ ANTHROPIC: dict[str, Change] = {
         input_schema={**STRICT, "properties": {"a": {"type": "string", "pattern": "x"}}}
     ),
 }
+OLLAMA: dict[str, Change] = {
+    "an unknown field": lambda body: body.update(tool_choice="auto"),
+    "an unknown option": lambda body: body.update(options={"max_tokens": 5}),
+    "an unknown field of a message": lambda body: body["messages"][0].update(name="x"),
+    "a missing field": lambda body: body.pop("model"),
+    "a call without its result": lambda body: body["messages"].insert(2, {"role": "user", "content": "?"}),
+    "a result without its call": lambda body: body["messages"].pop(1),
+}
+
+
+def ollama_body() -> dict[str, Any]:
+    call = {"function": {"name": "f", "arguments": {}}}
+    return {
+        "model": "m",
+        "stream": True,
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_name": "f", "content": "x"},
+        ],
+    }
+
+
+@pytest.mark.parametrize("name", ["", *OLLAMA])
+def test_ollama_refuses(name: str) -> None:
+    body = ollama_body()
+    OLLAMA.get(name, lambda _: None)(body)
+    assert bool(problems(OllamaWire(), "/api/chat", body)) is bool(name)
 
 
 @pytest.mark.parametrize("name", ["", *OPENAI])
