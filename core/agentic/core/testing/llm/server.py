@@ -177,7 +177,10 @@ class ModelServer:
 
     def _answer(self, request: WireRequest) -> WireAnswer:
         self.requests.append(request)
-        found = list(self.wire.problems(request))
+        try:
+            found = list(self.wire.problems(request))
+        except (LookupError, TypeError, AttributeError) as exc:  # a request in another form
+            found = [f"{type(exc).__name__}: {exc}"]
         self.problems += found
         if found:
             return WireAnswer(status=400, body=self.wire.error(400, "; ".join(found)))
