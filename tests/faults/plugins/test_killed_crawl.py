@@ -143,9 +143,9 @@ def test_an_interrupted_crawl_says_what_is_kept_and_how_to_continue(tmp_path: Pa
                 time.sleep(0.01)
             crawl.send_signal(signal.SIGINT)
             _, said = crawl.communicate()
-    [(done, failed, total)] = query(home, "select done, failed, total from crawls")
+    [(done, total, waiting)] = query(home, "select done, total, total - done - failed from crawls")
     kept = f"stopped: {done} of {total} pages and {stored_rows(home):,} rows are kept"
-    left = f"{total - done - failed} pages are left"
+    left = f"{waiting} pages are left"
     assert f"{kept}, {left}; continue with: agentic run {spec} --resume" in said
     assert "Unclosed" not in said
     assert crawl.returncode == 130
