@@ -27,6 +27,7 @@ from tests.databases import (
 )
 
 from agentic.core import masking
+from agentic.core.garbage import NEW_OBJECTS
 
 __all__ = [
     "_agentic_postgres",
@@ -80,6 +81,7 @@ def pytest_collection() -> Generator[None, object, object]:
     """Look for no garbage while fifteen thousand tests are collected, nor later in what was loaded for them.
 
     That takes a quarter of the time of a collection, and a second each time: also for a last time at its end.
+    Then look for it as seldom as our workers do: as often as Python does, it is a fifth of the time of some tests.
     """
     gc.disable()
     try:
@@ -87,6 +89,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
 def pytest_collection_finish() -> None:

@@ -28,7 +28,6 @@ def garbage_as_before() -> Iterator[None]:
     before = gc.get_threshold()
     yield
     gc.set_threshold(*before)
-    gc.unfreeze()
 
 
 def test_what_is_worked_on_stays_its_own_for_as_long_as_the_settings_say(lab: Lab) -> None:
