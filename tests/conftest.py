@@ -81,7 +81,7 @@ def pytest_collection() -> Generator[None, object, object]:
     """Look for no garbage while fifteen thousand tests are collected, nor later in what was loaded for them.
 
     That takes a quarter of the time of a collection, and a second each time: also for a last time at its end.
-    Then look for it as seldom as our workers do: as often as Python does, it is a fifth of the time of some tests.
+    Then look for it as seldom as our workers do: Python's own pace takes a fifth of the time of some tests.
     """
     gc.disable()
     try:
