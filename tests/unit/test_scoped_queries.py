@@ -27,6 +27,7 @@ SCOPES = {
         "_settled",
     ),
     "mappers.ledger.queue_statements": ("_IS_LATE", "_claimable", "_dispatchable"),
+    "mappers.memories.store": ("_of_person",),
     "mappers.threads.store": ("_of_entries", "_of_thread"),
     "mappers.runs.reading": ("_events_of", "_of_runs"),
     "mappers.runs.retention": ("_of_project",),

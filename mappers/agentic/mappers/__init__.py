@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         UnknownProjectError,
         UnstableKeyError,
     )
+    from agentic.mappers.memories.store import SqlMemoryStore
     from agentic.mappers.tables.columns import Base, UTCDateTime, utc_now
     from agentic.mappers.tables.core import (
         AgentModel,
@@ -109,6 +110,7 @@ __all__ = [
     "SchemaDriftError",
     "SourceColumns",
     "SqlCheckpointStore",
+    "SqlMemoryStore",
     "SqlThreadStore",
     "StoredResults",
     "UTCDateTime",
@@ -176,6 +178,7 @@ _HOMES = {
     "SchemaDriftError": "errors",
     "SourceColumns": "tables.core",
     "SqlCheckpointStore": "checkpoints.store",
+    "SqlMemoryStore": "memories.store",
     "SqlThreadStore": "threads.store",
     "StoredResults": "catalog.executions",
     "UTCDateTime": "tables.columns",

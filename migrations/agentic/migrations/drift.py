@@ -15,7 +15,9 @@ from agentic.mappers.tables import (  # noqa: F401 - they are compared
     audit,
     http_cache,
     ledger,
+    memories,
     notifications,
+    threads,
     vault,
 )
 from agentic.mappers.upserts import snapshots  # noqa: F401 - likewise

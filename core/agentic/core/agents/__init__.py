@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agentic.core.agents.memory.extracting import MemoryExtractor, ModelExtractor, RuleExtractor
     from agentic.core.agents.memory.provider import MemoryContext, MemoryProvider, MemoryScope
     from agentic.core.agents.memory.records import AgentMemoryError, Memory, MemoryCategory, UserMemories
+    from agentic.core.agents.memory.redis import RedisMemoryStore
     from agentic.core.agents.memory.stored import (
         InMemoryProvider,
         KeyValueMemoryStore,
@@ -108,6 +109,7 @@ _HOMES = {
         "memory.stored",
     ),
     **dict.fromkeys(("MemoryContext", "MemoryProvider", "MemoryScope"), "memory.provider"),
+    "RedisMemoryStore": "memory.redis",
     "RunOptions": "options",
     **dict.fromkeys(
         (
@@ -173,6 +175,7 @@ __all__ = [
     "OutputNotMetError",
     "PendingRequest",
     "ProcessMemoryStore",
+    "RedisMemoryStore",
     "RequestAnswer",
     "RequestKind",
     "ResponseStatus",

@@ -20,7 +20,7 @@ _CONNECTION_COUNT = 16
 _NEXT_STEPS: Mapping[str, str] = {
     r"Authentication|NOAUTH|WRONGPASS": "check user name and password of the URL",
     r"NoPermission|NOPERM|ACL failure": "let its user run scripts and read and write keys (ACL SETUSER)",
-    r"OutOfMemory|\bOOM\b": "raise its maxmemory, or remove runs (keep_last, delete_all)",
+    r"OutOfMemory|\bOOM\b": "raise its maxmemory, or remove runs (keep_last, delete_all) or memories",
     r"MISCONF": "free space on its disk; its log shows the failed write",
     r"ReadOnly|READONLY": "name its primary in the URL",
     r"NOREPLICAS": "start its replicas, or lower its min-replicas-to-write",

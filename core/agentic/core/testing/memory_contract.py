@@ -9,7 +9,7 @@ import pytest
 from agentic.core.agents.memory.records import Memory, MemoryCategory
 from agentic.core.agents.memory.stored import MemoryStore
 
-ODD_NAMES = ("a.b", "two words", "*", ">", "Zoë 漢字 🐍", "_", "'; DROP TABLE memories; --")
+ODD_NAMES = ("=", "a.b", "two words", "*", ">", "Zoë 漢字 🐍", "_", "'; DROP TABLE memories; --")
 
 
 class MemoryStoreContract:
@@ -51,6 +51,11 @@ class MemoryStoreContract:
             for one in await store.load(agent, user)
         ]
         assert left == ["host bob", "host", "guide ada", "guide bob", "guide"]
+
+    async def test_no_person_is_taken_for_the_agent_itself(self, store: MemoryStore) -> None:
+        await store.put("host", "", Memory.of("of the agent", 1.0))
+        for odd in ODD_NAMES:
+            assert await store.load("host", odd) == []
 
     async def test_many_writers_lose_nothing(self, store: MemoryStore) -> None:
         await asyncio.gather(

@@ -201,4 +201,5 @@ class NoOpMemoryProvider:
 
 
 def _prefix(agent: str, user_id: str) -> str:
-    return f"memory.{token(agent)}.{token(user_id) if user_id else '_'}"
+    # A token never ends with "=", so no person is taken for the agent itself.
+    return f"memory.{token(agent)}.{token(user_id) if user_id else '='}"
