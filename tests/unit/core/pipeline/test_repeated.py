@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from agentic.core.actors import Actor
 from agentic.core.pipeline.crawl.repeated import RepeatedInput
+from agentic.plugins.web.actors.fetch import FetchActor
 
 
 class Sheet(BaseModel):
@@ -75,3 +76,23 @@ def test_what_stays_is_refused_with_the_first_call() -> None:
         repeated(PlainInput, "sheet", Sheet(text="one"), url="too long")
     with pytest.raises(ValidationError, match="unknown"):
         repeated(PlainInput, "sheet", Sheet(text="one"), unknown="1")
+
+
+def test_the_url_of_a_fetch_is_given_unchecked_and_the_rest_stays() -> None:
+    inputs = RepeatedInput(
+        FetchActor, {"headers": {"a": "b"}, "follow_refresh": False}, "url", "https://a.example/"
+    )
+    given = inputs.of("https://b.example/")
+    checked = FetchActor.Input.model_validate(
+        {"headers": {"a": "b"}, "follow_refresh": False, "url": "https://b.example/"}
+    )
+    assert given == checked
+    assert given.model_fields_set == checked.model_fields_set
+
+
+def test_a_value_of_another_type_is_still_refused() -> None:
+    inputs = RepeatedInput(FetchActor, {}, "url", "https://a.example/")
+    with pytest.raises(ValidationError, match="url"):
+        inputs.of(3)
+    with pytest.raises(ValidationError, match="a request has one of body"):
+        RepeatedInput(FetchActor, {"body": "x"}, "url", "https://a.example/")

@@ -170,8 +170,9 @@ class PageProcessor:
                 page = await self._stored(entry, entry.page_key)
             found.moves = self._moves(entry, page)
             read = await self._links(page)
-            named = filter(None, [page.refresh_url, read.next_url])
-            links: Sequence[str] = [*named, *read.list_item_urls]
+            links: Sequence[str] = read.list_item_urls
+            if page.refresh_url or read.next_url:
+                links = [*filter(None, (page.refresh_url, read.next_url)), *links]
             file_urls: Sequence[str] = ()
             if self.files is not None and (file_urls := await self.files.find(page, warnings)):
                 links = without_files(links, file_urls)

@@ -47,12 +47,14 @@ class RepeatedInput:
         return self._model.model_validate({**self._kept, self._name: value})
 
 
-def _plain_model(model: type[BaseModel], name: str) -> type[BaseModel] | None:
+def _plain_model(model: type[BaseModel], name: str) -> type[object] | None:
     """Return the class whose objects fit the field as they are, and need no further check."""
+    field = model.model_fields.get(name)
+    if name in getattr(model, "unchecked_fields", ()) and field is not None and not field.metadata:
+        return field.annotation if isinstance(field.annotation, type) else None
     own = model.__pydantic_decorators__
     has_checks = own.field_validators or own.model_validators or own.validators
     has_more = model.__private_attributes__ or model.model_config.get("extra") == "allow"
-    field = model.model_fields.get(name)
     if field is None or field.metadata or has_checks or has_more:
         return None
     wanted = field.annotation

@@ -45,7 +45,7 @@ def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "
         "fetched_at": now,
         "fetched_by": fetched_by,
         "robots": response.headers.get("x-robots-tag", ""),
-        "next_url": _next_url(response),
+        "next_url": _next_url(response) if "link" in response.headers else None,
         "refresh_url": None,
         "refresh_s": 0,
     }

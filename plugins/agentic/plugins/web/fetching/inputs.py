@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
 
@@ -19,6 +19,9 @@ class FetchInput(BaseModel):
     """What to fetch, and how."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    unchecked_fields: ClassVar[frozenset[str]] = frozenset({"url"})
+    """Fields on which no validator depends: a crawl checks the others once, not for each page."""
 
     url: str
     mode: Literal["http", "browser", "auto"] = Field(

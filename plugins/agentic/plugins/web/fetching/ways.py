@@ -31,7 +31,9 @@ async def fetch_page(ctx: ActorContext, given: FetchInput) -> PageOutput:
     """
     match given.way:
         case "http":
-            page = _complete(await _by_http(ctx, given), given)
+            page = await _by_http(ctx, given)
+            if given.wait_for is not None:
+                page = _complete(page, given)
             return unchecked(PageOutput, {"page": page}, _GIVEN)
         case "browser":
             return PageOutput(page=await _by_browser(ctx, given))
@@ -41,8 +43,12 @@ async def fetch_page(ctx: ActorContext, given: FetchInput) -> PageOutput:
 
 async def _by_http(ctx: ActorContext, given: FetchInput) -> Page:
     """Fetch a page, and the one that takes its place; in a circle, the last one before it is the page."""
-    page = await _once(ctx, given)
-    if page.refresh_url is None:  # nearly all pages
+    if given.session is None:  # as nearly all pages, which have no refresh either
+        response = await ctx.http.fetch(_request(given, None))
+        page = page_of(given.url, response, datetime.now(UTC))
+    else:
+        page = await _once(ctx, given)
+    if page.refresh_url is None:
         return page
     seen = {canonical_url(page.final_url)}
     for _ in range(MAX_REFRESHES if given.follow_refresh else 0):
