@@ -60,13 +60,18 @@ def own_name(name: str, folder: Path, *, is_trusted: bool) -> str:
         is_trusted: Allow this process to load the file: its user has named the pipeline file.
     """
     file, function = _parts(name)
+    return f"{own_file(file, folder, is_trusted=is_trusted)}:{function}"
+
+
+def own_file(file: str, folder: Path, *, is_trusted: bool) -> str:
+    """Return the path that other processes find a file by; see :func:`own_name`."""
     path = (folder / file).resolve()
     if is_trusted:
         _named.add(path)
     for root in _roots():
         if _is_within(path, root):
-            return f"./{path.relative_to(root).as_posix()}:{function}"
-    return f"{path.as_posix()}:{function}"
+            return f"./{path.relative_to(root).as_posix()}"
+    return path.as_posix()
 
 
 def load_own_code(name: str) -> type[Actor]:
@@ -77,13 +82,28 @@ def load_own_code(name: str) -> type[Actor]:
             function with annotations.
     """
     file, function = _parts(name)
-    path = _found(file)
+    path = find_own_file(file)
     with _lock:
         loaded = _load(path)
         key = (path, function, loaded.digest)
         if key not in _actors:
             _actors[key] = actor_of(_function(loaded.module, function, path), name, loaded.digest)
         return _actors[key]
+
+
+def load_own_object(name: str) -> object:
+    """Return the object that a file defines under the name after the colon: a function, or a tool.
+
+    Raises:
+        OwnCodeError: The file does not exist or may not be loaded here, cannot be imported, or does not
+            define it.
+    """
+    file, attribute = _parts(name)
+    path = find_own_file(file)
+    with _lock:
+        module = _load(path).module
+    found = getattr(module, attribute, None)
+    return _function(module, attribute, path) if found is None else found
 
 
 def actor_of(function: Callable[..., Any], name: str, version: str) -> type[Actor]:
@@ -252,7 +272,12 @@ def _is_within(path: Path, root: Path) -> bool:
     return not any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
-def _found(file: str) -> Path:
+def find_own_file(file: str) -> Path:
+    """Return a file that this process may use: below ``AGENTIC_MODULE_PATH``, or named by its user.
+
+    Raises:
+        OwnCodeError: It does not exist, or may not be used here.
+    """
     roots = _roots()
     paths = [(root / file).resolve() for root in (roots or [Path.cwd()])]
     allowed = [path for path in paths if path in _named or any(_is_within(path, root) for root in roots)]
@@ -262,8 +287,8 @@ def _found(file: str) -> Path:
         looked = ", ".join(map(str, allowed))
         raise OwnCodeError(f"{file} does not exist (looked for {looked}); check the path")
     raise OwnCodeError(
-        f"{file} may not be loaded here: this process has read no pipeline file that names it, and it is not "
-        "in a folder of AGENTIC_MODULE_PATH; set that to the folder of your project, or run the pipeline file"
+        f"{file} may not be loaded here: this process has read no file that names it, and it is not in a "
+        "folder of AGENTIC_MODULE_PATH; set that to the folder of your project, or run the file that names it"
     )
 
 

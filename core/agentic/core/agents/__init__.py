@@ -53,6 +53,11 @@ if TYPE_CHECKING:
     from agentic.core.agents.reducers.summarizing import SummarizingReducer
     from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind
     from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
+    from agentic.core.agents.specs.building import build_agent
+    from agentic.core.agents.specs.loading import AgentSpecError, load_agent_spec, parse_agent_spec
+    from agentic.core.agents.specs.spec import AgentSpec, agent_schema
+    from agentic.core.agents.specs.spec_agent import SpecAgent
+    from agentic.core.agents.structured import OutputSchema
     from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata
     from agentic.core.agents.threads.keyvalue import KeyValueThreadStore
     from agentic.core.agents.threads.store import MemoryThreadStore, StoredThread, ThreadStore
@@ -125,6 +130,11 @@ _HOMES = {
     "SummarizingReducer": "reducers.summarizing",
     **dict.fromkeys(("RequestAnswer", "PendingRequest", "RequestKind"), "requests"),
     **dict.fromkeys(("AgentChunk", "AgentResponse", "ChunkKind", "ResponseStatus"), "responses"),
+    **dict.fromkeys(("AgentSpec", "agent_schema"), "specs.spec"),
+    "build_agent": "specs.building",
+    **dict.fromkeys(("AgentSpecError", "load_agent_spec", "parse_agent_spec"), "specs.loading"),
+    "SpecAgent": "specs.spec_agent",
+    "OutputSchema": "structured",
     **dict.fromkeys(("ThreadEntry", "ThreadMetadata"), "threads.entries"),
     "KeyValueThreadStore": "threads.keyvalue",
     **dict.fromkeys(("MemoryThreadStore", "StoredThread", "ThreadStore"), "threads.store"),
@@ -144,6 +154,8 @@ __all__ = [
     "AgentInput",
     "AgentMemoryError",
     "AgentResponse",
+    "AgentSpec",
+    "AgentSpecError",
     "AgentStoppedError",
     "AgentThread",
     "AgentTool",
@@ -173,6 +185,7 @@ __all__ = [
     "NoOpMemoryProvider",
     "NoOpReducer",
     "OutputNotMetError",
+    "OutputSchema",
     "PendingRequest",
     "ProcessMemoryStore",
     "RedisMemoryStore",
@@ -182,6 +195,7 @@ __all__ = [
     "RuleExtractor",
     "RunOptions",
     "SlidingWindowReducer",
+    "SpecAgent",
     "StoredMemoryProvider",
     "StoredThread",
     "SummarizingReducer",
@@ -205,8 +219,12 @@ __all__ = [
     "UserMemories",
     "WorkflowAgent",
     "WorkflowAsAgent",
+    "agent_schema",
     "ask_person",
+    "build_agent",
     "chat_messages",
+    "load_agent_spec",
+    "parse_agent_spec",
     "tool",
     "total_usage",
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,19 +20,56 @@ OUTPUT_TOOL = "final_output"
 _WRAPPED = "value"
 
 
+@dataclass(frozen=True, slots=True)
+class OutputSchema:
+    """An output type as a JSON Schema, for agents that are data; the output is JSON data.
+
+    Attributes:
+        text: The schema, as JSON.
+        name: Names the type, for models and in messages.
+    """
+
+    text: str
+    name: str = "output"
+
+    @classmethod
+    def of(cls, schema: Mapping[str, JSONValue], name: str = "") -> OutputSchema:
+        """Return a schema, checked.
+
+        Args:
+            schema: JSON Schema (2020-12 unless it says otherwise).
+            name: Its ``title`` if omitted.
+
+        Raises:
+            ValueError: It is not a JSON Schema.
+            MissingExtraError: The extra ``schema`` is not installed.
+        """
+        from agentic.core.reading.schemas.validating import validator_of
+
+        made = cls(json.dumps(schema), name or str(schema.get("title") or "output"))
+        validator_of(made.text)
+        return made
+
+
 class OutputSpec(Generic[OutputT]):
     """An output type.
 
     Models give JSON objects, so another type is wrapped in an object with the field ``value``.
 
     Args:
-        kind: A pydantic model, a dataclass, a TypedDict, a union, or any other type that pydantic knows.
+        kind: A pydantic model, a dataclass, a TypedDict, a union, or any other type that pydantic knows; or
+            an :class:`OutputSchema`.
     """
 
-    def __init__(self, kind: type[OutputT]) -> None:
-        self.adapter: TypeAdapter[OutputT] = TypeAdapter(kind)
-        schema = self.adapter.json_schema()
-        self.name = getattr(kind, "__name__", None) or "output"
+    def __init__(self, kind: type[OutputT] | OutputSchema) -> None:
+        self._raw = kind if isinstance(kind, OutputSchema) else None
+        self._adapter: TypeAdapter[OutputT] | None = None
+        if isinstance(kind, OutputSchema):
+            schema, self.name = json.loads(kind.text), kind.name
+        else:
+            self._adapter = TypeAdapter(kind)
+            schema = self._adapter.json_schema()
+            self.name = getattr(kind, "__name__", None) or "output"
         self.is_wrapped = schema.get("type") != "object"
         self.schema: dict[str, JSONValue] = _wrapped(schema) if self.is_wrapped else schema
 
@@ -65,13 +104,25 @@ class OutputSpec(Generic[OutputT]):
             if not isinstance(found, dict) or _WRAPPED not in found:
                 raise ValueError(f"the answer must be an object with the field {_WRAPPED!r}")
             found = found[_WRAPPED]
+        return self._checked(found)
+
+    def _checked(self, found: JSONValue) -> tuple[OutputT, JSONValue]:
+        if self._adapter is None:
+            self._check_by_schema(found)
+            return cast(OutputT, found), found
         try:
-            output = self.adapter.validate_json(json.dumps(found))
+            output = self._adapter.validate_json(json.dumps(found))
         except ValidationError as exc:
             faults = exc.errors(include_url=False, include_context=False, include_input=False)
             told = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in faults[:10])
             raise ValueError(told) from None
-        return output, self.adapter.dump_python(output, mode="json")
+        return output, self._adapter.dump_python(output, mode="json")
+
+    def _check_by_schema(self, found: JSONValue) -> None:
+        from agentic.core.reading.schemas.validating import schema_faults
+
+        if self._raw is not None and (faults := schema_faults(found, self._raw.text)):
+            raise ValueError("; ".join(faults))
 
 
 @lru_cache(maxsize=256)

@@ -1,14 +1,16 @@
-"""The commands of the core."""
+"""The commands of the core, and the models that are files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from agentic.core.hooks import Finding, hookimpl
 
 if TYPE_CHECKING:
     import typer
+
+    from agentic.core.llm.adapter import LLMAdapter
 
 _HERE = "agentic.core.cli"
 
@@ -49,3 +51,11 @@ def agentic_doctor() -> Iterable[Finding]:
     from agentic.core.bus.nats.checkup import nats_findings
 
     return nats_findings(settings.nats, settings.nats_http, access_of(settings, settings.project))
+
+
+@hookimpl
+def agentic_models() -> Mapping[str, Callable[..., LLMAdapter]]:
+    """Provide the models ``scripted:FILE`` and ``replay:FILE``, which need no provider."""
+    from agentic.core.agents.specs.scripted import replay_model, script_model
+
+    return {"scripted": script_model, "replay": replay_model}

@@ -5,54 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator
 
 from agentic.core.actors import ActorError
-from agentic.core.linear import RegexTooCostlyError, compile_linear
+from agentic.core.linear import RegexTooCostlyError
 from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.core.reading.extras import load
+from agentic.core.reading.schemas.validating import EXTRA, validator_of
 from agentic.core.types import JSONValue
-from agentic.plugins.web.reading.json_schema_keywords import LinearKeywords, patterns_in
 from agentic.plugins.web.reading.numbers import parse_number
 
-EXTRA = "schema"
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 _Fragment = Mapping[str, JSONValue]
 
 
 def _checked(schema: dict[str, JSONValue]) -> dict[str, JSONValue]:
-    _validator(json.dumps(schema))
+    validator_of(json.dumps(schema))
     return schema
 
 
 JsonSchema = Annotated[dict[str, JSONValue], AfterValidator(_checked)]
 """A JSON Schema (2020-12 unless it says otherwise), checked when the spec is read."""
-
-
-@lru_cache(maxsize=64)
-def _validator(text: str) -> Any:  # noqa: ANN401 - a class of jsonschema, which may not be installed
-    jsonschema = load("jsonschema", EXTRA)
-    schema = json.loads(text)
-    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-    try:
-        kind.check_schema(schema)
-    except jsonschema.SchemaError as exc:
-        place = "/".join(map(str, exc.absolute_path)) or "its root"
-        raise ValueError(f"it is not a JSON Schema: at {place}, {exc.message}") from None
-    _check_patterns(schema)
-    # With a registry of its own, a `$ref` to somewhere else is refused instead of fetched.
-    registry = load("referencing", EXTRA).Registry()
-    linear = jsonschema.validators.extend(kind, LinearKeywords(jsonschema.ValidationError).by_name())
-    return linear(schema, format_checker=kind.FORMAT_CHECKER, registry=registry)
-
-
-def _check_patterns(schema: JSONValue) -> None:
-    for pattern in patterns_in(schema):
-        compile_linear(pattern)
 
 
 def fit(item: Mapping[str, JSONValue], schema: dict[str, JSONValue], url: str) -> dict[str, JSONValue]:
@@ -75,7 +51,7 @@ def fit(item: Mapping[str, JSONValue], schema: dict[str, JSONValue], url: str) -
     }
     referencing = load("referencing.exceptions", EXTRA)
     try:
-        fault = next(iter(_validator(json.dumps(schema)).iter_errors(fitted)), None)
+        fault = next(iter(validator_of(json.dumps(schema)).iter_errors(fitted)), None)
     except RegexTooCostlyError as exc:
         raise ActorError(f"{url}: {exc}", failure_class="too_large") from None
     except referencing.Unresolvable as exc:

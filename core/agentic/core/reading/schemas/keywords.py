@@ -38,7 +38,7 @@ def patterns_in(schema: JSONValue) -> Iterator[str]:
 
 
 class _Validator(Protocol):
-    """What jsonschema gives a keyword to go on with."""
+    """The part of a validator that a keyword uses."""
 
     def descend(
         self, instance: JSONValue, schema: JSONValue, path: str | None = None, schema_path: str | None = None
@@ -65,7 +65,7 @@ class LinearKeywords:
         }
 
     def pattern(self, _validator: object, wanted: str, value: JSONValue, _schema: object) -> Faults:
-        """Yield a fault of a text in which nothing fits."""
+        """Yield a fault of a text without a match."""
         if isinstance(value, str) and not compile_linear(wanted).occurs_in(value):
             yield self._fault(f"{value[:100]!r} does not match {wanted!r}")
 

@@ -1,0 +1,106 @@
+"""Agents made of their data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from agentic.core.agents.chat_agent import ChatAgent
+from agentic.core.agents.memory.provider import MemoryProvider
+from agentic.core.agents.memory.stored import InMemoryProvider
+from agentic.core.agents.reducers.counting import (
+    MessageCountingReducer,
+    SlidingWindowReducer,
+    TokenCountingReducer,
+)
+from agentic.core.agents.reducers.reducer import ChatReducer
+from agentic.core.agents.reducers.summarizing import INSTRUCTIONS, SummarizingReducer
+from agentic.core.agents.specs.models import make_model
+from agentic.core.agents.specs.spec import (
+    AgentSpec,
+    MessagesReducer,
+    SummaryReducer,
+    TokensReducer,
+    WindowReducer,
+    chosen,
+)
+from agentic.core.agents.specs.tools import make_tool, with_approval
+from agentic.core.agents.structured import OutputSchema
+from agentic.core.agents.threads.store import ThreadStore
+from agentic.core.agents.tools.tool import Tool
+from agentic.core.llm.adapter import LLMAdapter
+from agentic.core.secret_names import folded_name
+
+
+def build_agent(
+    spec: AgentSpec,
+    *,
+    name: str = "agent",
+    secrets: Mapping[str, str] | None = None,
+    store: ThreadStore | None = None,
+) -> ChatAgent[Any]:
+    """Return the agent that a spec describes. Its models are retried, unless ``max_attempts`` is 1.
+
+    Args:
+        spec: The agent as data.
+        name: Its name, if the spec has none.
+        secrets: Name -> value, for options such as ``api_key: ${secrets.NAME}``.
+        store: Where its threads are kept.
+
+    Raises:
+        ValueError: A tool, a secret or the output schema cannot be used.
+        OwnCodeError: A file of tools cannot be used.
+        ToolDefinitionError: Two tools have the same name.
+        UnknownProviderError, MissingSdkError, MissingKeyError: A model cannot be used.
+    """
+    given = {folded_name(key): value for key, value in (secrets or {}).items()}
+    model = make_model(spec.models, spec.max_attempts, given)
+    return ChatAgent(
+        model,
+        spec.instructions,
+        name=spec.name or name,
+        description=spec.description,
+        tools=_tools(spec, given),
+        # A schema stands for the type that it describes.
+        output_type=cast(Any, None if spec.output is None else OutputSchema.of(spec.output)),
+        structured=spec.structured,
+        limits=spec.limits,
+        settings=spec.settings,
+        reducer=_reducer(spec, model, given),
+        memory=_memory(spec),
+        store=store,
+    )
+
+
+def _tools(spec: AgentSpec, secrets: Mapping[str, str]) -> list[Tool]:
+    made: list[Tool] = []
+    for entry in spec.tools:
+        if isinstance(entry, str):
+            made.append(make_tool(entry))
+        else:
+            below = build_agent(entry.agent, name=entry.name or "agent", secrets=secrets)
+            made.append(below.as_tool(name=entry.name))
+    return with_approval(made, spec.approval) if spec.approval else made
+
+
+def _reducer(spec: AgentSpec, model: LLMAdapter, secrets: Mapping[str, str]) -> ChatReducer | None:
+    match spec.reducer:
+        case None:
+            return None
+        case MessagesReducer() as wanted:
+            return MessageCountingReducer(wanted.max_messages)
+        case TokensReducer() as wanted:
+            return TokenCountingReducer(wanted.max_tokens)
+        case WindowReducer() as wanted:
+            return SlidingWindowReducer(wanted.window_size, max_important=wanted.max_important)
+        case SummaryReducer() as wanted:
+            own = wanted.model
+            writer = model if own is None else make_model([chosen(own)], spec.max_attempts, secrets)
+            words = wanted.instructions or INSTRUCTIONS
+            return SummarizingReducer(writer, max_tokens=wanted.max_tokens, instructions=words)
+
+
+def _memory(spec: AgentSpec) -> tuple[MemoryProvider, ...]:
+    if spec.memory is None or spec.memory.kind == "none":
+        return ()
+    return (InMemoryProvider(max_memories=spec.memory.max_memories),)

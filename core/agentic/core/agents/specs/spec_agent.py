@@ -1,0 +1,79 @@
+"""An agent that is built of its data where it runs, with the secrets of that moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentic.core.actors.ports import SecretStore
+from agentic.core.agents.agent import Agent, AgentInput, Emit
+from agentic.core.agents.chat_agent import ChatAgent
+from agentic.core.agents.options import RunOptions
+from agentic.core.agents.responses import AgentResponse
+from agentic.core.agents.specs.building import build_agent
+from agentic.core.agents.specs.models import secret_names
+from agentic.core.agents.specs.spec import AgentSpec
+from agentic.core.agents.threads.store import ThreadStore
+from agentic.core.agents.threads.thread import AgentThread
+from agentic.core.agents.tools.tool import Tool
+
+
+class SpecAgent(Agent[Any]):
+    """An agent that is data until its first turn; it is built again when a secret has changed.
+
+    Args:
+        spec: The agent as data.
+        name: Its name, if the spec has none.
+        secrets: Read at the beginning of each turn; not needed for a spec without secrets.
+        store: Where its threads are kept.
+    """
+
+    def __init__(
+        self,
+        spec: AgentSpec,
+        *,
+        name: str = "agent",
+        secrets: SecretStore | None = None,
+        store: ThreadStore | None = None,
+    ) -> None:
+        self.spec = spec
+        self.name = spec.name or name
+        self.description = spec.description
+        self.store = store
+        self._secrets = secrets
+        self._built: tuple[dict[str, str], ChatAgent[Any]] | None = None
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The tools that it can call, once it is built."""
+        return () if self._built is None else self._built[1].tools
+
+    async def respond(
+        self, given: AgentInput, thread: AgentThread, options: RunOptions, emit: Emit
+    ) -> AgentResponse[Any]:
+        """Take a turn, or continue one; see :class:`Agent`."""
+        return await (await self.built()).respond(given, thread, options, emit)
+
+    async def built(self) -> ChatAgent[Any]:
+        """Return the agent.
+
+        Raises:
+            ValueError: A secret is needed, but no store of secrets was given.
+            UnknownSecretError: A secret does not exist.
+        """
+        values: dict[str, str] = {}
+        for name in secret_names(self.spec):
+            if self._secrets is None:
+                raise ValueError(
+                    f"agent {self.name!r} needs the secret {name!r}, but no store of secrets was given"
+                )
+            values[name] = (await self._secrets.secret(name)).get_secret_value()
+        if self._built is None or self._built[0] != values:
+            await self.aclose()
+            self._built = (values, build_agent(self.spec, name=self.name, secrets=values, store=self.store))
+        return self._built[1]
+
+    async def aclose(self) -> None:
+        """Close the connections of its models."""
+        if self._built is not None:
+            await self._built[1].setup.model.aclose()

@@ -1,0 +1,1 @@
+"""JSON Schemas that people give, checked and applied in linear time."""
