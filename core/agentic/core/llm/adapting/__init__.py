@@ -16,7 +16,7 @@ from agentic.core.llm.adapting.contents import (
 )
 from agentic.core.llm.adapting.failures import FailedAnswer, clean, failure_of, parse_failure
 from agentic.core.llm.adapting.schemas import FittedSchema, SchemaDialect, fit_schema, restored_reply
-from agentic.core.llm.adapting.sdk import CONNECT_S, SdkAdapter, SdkFaults
+from agentic.core.llm.adapting.sdk import CONNECT_S, SdkAdapter, SdkFaults, StreamAdapter
 from agentic.core.llm.adapting.sse import EventDecoder, LongEventError
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "SchemaDialect",
     "SdkAdapter",
     "SdkFaults",
+    "StreamAdapter",
     "arguments_object",
     "arguments_text",
     "clean",

@@ -39,11 +39,65 @@ class SdkFaults:
     others: _Classes
 
 
-class SdkAdapter(LLMAdapter, Generic[ClientT]):
+class StreamAdapter(LLMAdapter):
+    """An adapter that always streams. The time limit holds for the whole reply.
+
+    Errors of libraries never leave: they hold the request, and with it the key.
+    """
+
+    @abstractmethod
+    def pieces(self, request: ModelRequest) -> AsyncGenerator[ModelDelta]:
+        """Yield the pieces of the reply; raise errors of the SDK or of this project."""
+
+    @abstractmethod
+    def error_for(self, exc: Exception) -> ModelError | None:
+        """Return the error for an exception of a library; None if it is a fault of our own."""
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+        """Yield the reply in pieces; the last one holds the whole reply.
+
+        Raises:
+            ModelError: The model did not reply, or not to the end.
+        """
+        check_request(self.name, request)
+        timeout_s = request.settings.timeout_s
+        deadline = asyncio.get_running_loop().time() + timeout_s
+        pieces = self.pieces(request)
+        try:
+            while True:
+                delta = await self._next(pieces, deadline, timeout_s)
+                yield delta
+                if delta.reply is not None:
+                    return
+        finally:
+            await pieces.aclose()
+
+    async def _next(
+        self, pieces: AsyncGenerator[ModelDelta], deadline: float, timeout_s: float
+    ) -> ModelDelta:
+        try:
+            # Each piece on its own: a limit around a yield would also stop the code that reads the pieces.
+            async with asyncio.timeout_at(deadline):
+                return await anext(pieces)
+        except ModelError:
+            raise
+        except StopAsyncIteration:
+            error: ModelError = CutReplyError(self.name, "its stream ended without a whole reply")
+        except TimeoutError:
+            error = ModelTimeoutError(self.name, f"no whole reply within {timeout_s:g} s")
+        except Exception as exc:
+            found = self.error_for(exc)
+            if found is None:
+                raise
+            error = found
+        # Raised here, it has no context: the SDK's error would show the request.
+        raise error
+
+
+class SdkAdapter(StreamAdapter, Generic[ClientT]):
     """An adapter over the asynchronous client of an SDK.
 
-    There is one client for each event loop, since connections belong to a loop. The time limit holds for the
-    whole reply. Errors of the SDK never leave: they hold the request, and with it the key.
+    There is one client for each event loop, since connections belong to a loop.
 
     Attributes:
         faults: The exceptions of the SDK.
@@ -82,10 +136,6 @@ class SdkAdapter(LLMAdapter, Generic[ClientT]):
         """Close a client of :meth:`open_client`."""
 
     @abstractmethod
-    def pieces(self, request: ModelRequest) -> AsyncGenerator[ModelDelta]:
-        """Yield the pieces of the reply; raise errors of the SDK or of this project."""
-
-    @abstractmethod
     def answer_in(self, exc: Exception) -> FailedAnswer | None:
         """Return the answer that an exception of the SDK stands for; None if it stands for none."""
 
@@ -107,48 +157,8 @@ class SdkAdapter(LLMAdapter, Generic[ClientT]):
     def _secrets(self) -> tuple[str, ...]:
         return (self.access.key,) if self.access.key else ()
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
-        """Yield the reply in pieces; the last one holds the whole reply.
-
-        Raises:
-            ModelError: The model did not reply, or not to the end.
-        """
-        check_request(self.name, request)
-        timeout_s = request.settings.timeout_s
-        deadline = asyncio.get_running_loop().time() + timeout_s
-        pieces = self.pieces(request)
-        try:
-            while True:
-                delta = await self._next(pieces, deadline, timeout_s)
-                yield delta
-                if delta.reply is not None:
-                    return
-        finally:
-            await pieces.aclose()
-
     async def aclose(self) -> None:
         """Close the connections of this event loop; the adapter can be used again afterwards."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await self.close_client(client)
-
-    async def _next(
-        self, pieces: AsyncGenerator[ModelDelta], deadline: float, timeout_s: float
-    ) -> ModelDelta:
-        try:
-            # Each piece on its own: a limit around a yield would also stop the code that reads the pieces.
-            async with asyncio.timeout_at(deadline):
-                return await anext(pieces)
-        except ModelError:
-            raise
-        except StopAsyncIteration:
-            error: ModelError = CutReplyError(self.name, "its stream ended without a whole reply")
-        except TimeoutError:
-            error = ModelTimeoutError(self.name, f"no whole reply within {timeout_s:g} s")
-        except Exception as exc:
-            found = self.error_for(exc)
-            if found is None:
-                raise
-            error = found
-        # Raised here, it has no context: the SDK's error would show the request.
-        raise error
