@@ -120,7 +120,7 @@ def text_of(message: AIMessage) -> tuple[str, str]:
 
 
 def _kept(message: AIMessage, model: str) -> dict[str, JSONValue] | None:
-    """Return what the provider wants back: blocks with signatures, and data beside the text."""
+    """Return data that the provider wants back: blocks with signatures, and facts beside the text."""
     found: dict[str, Any] = {}
     if isinstance(message.content, list):
         found["content"] = message.content
@@ -135,8 +135,8 @@ def _kept(message: AIMessage, model: str) -> dict[str, JSONValue] | None:
 
 def _tokens(message: AIMessage) -> TokenUsage:
     found: Mapping[str, Any] = message.usage_metadata or {}
-    inputs: Mapping[str, int] = found.get("input_token_details") or {}
-    outputs: Mapping[str, int] = found.get("output_token_details") or {}
+    inputs: Mapping[str, Any] = found.get("input_token_details") or {}
+    outputs: Mapping[str, Any] = found.get("output_token_details") or {}
     return TokenUsage(
         input_tokens=found.get("input_tokens", 0),
         output_tokens=found.get("output_tokens", 0),

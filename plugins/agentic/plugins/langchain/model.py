@@ -74,7 +74,7 @@ class LangChainModel(StreamAdapter):
         yield ModelDelta(reply=reply_of(message, self.name))
 
     def error_for(self, exc: Exception) -> ModelError | None:
-        """Return the error for an exception of the chat model, by the status that those of most SDKs have."""
+        """Return the error for an exception of the chat model, by the status that most SDKs give."""
         if isinstance(exc, ContextOverflowError):
             return ContextWindowExceededError(self.name, clean(str(exc)))
         response = getattr(exc, "response", None)
