@@ -18,6 +18,7 @@ OFFERS: Mapping[str, Callable[[PluginRegistry], Iterable[str]]] = {
     "platform": lambda registry: registry.platforms,
     "actor": lambda registry: {actor.name for actor in registry.actors.values()},
     "builder": lambda registry: registry.builders,
+    "provider of models": lambda registry: registry.models,
     "workflow": lambda registry: registry.workflows,
 }
 
@@ -45,6 +46,7 @@ class PluginReport:
     platforms: Sequence[str]
     actors: Sequence[str]
     builders: Sequence[str]
+    models: Sequence[str]
     workflows: Sequence[str]
     errors: Sequence[str]
 
@@ -109,6 +111,7 @@ def _describe(
         platforms=brought["platform"],
         actors=brought["actor"],
         builders=brought["builder"],
+        models=brought["provider of models"],
         workflows=brought["workflow"],
         errors=errors,
     )
@@ -119,6 +122,7 @@ def _row(report: PluginReport) -> dict[str, object]:
         "platform": report.platforms,
         "actor": report.actors,
         "builder": report.builders,
+        "provider of models": report.models,
         "workflow": report.workflows,
     }
     counts = [(kind, len(names)) for kind, names in brought.items() if names]
@@ -127,8 +131,13 @@ def _row(report: PluginReport) -> dict[str, object]:
         "version": report.version,
         "distribution": report.distribution,
         "status": report.status,
-        "brings": [f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts],
+        "brings": [_counted(count, kind) for kind, count in counts],
     }
+
+
+def _counted(count: int, kind: str) -> str:
+    first, blank, rest = kind.partition(" ")
+    return f"{count} {first}{'s' if count > 1 else ''}{blank}{rest}"
 
 
 def _details(report: PluginReport) -> dict[str, object]:

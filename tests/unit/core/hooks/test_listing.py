@@ -57,6 +57,7 @@ def test_json_lists_version_distribution_hooks_and_what_a_plugin_brings(
         "platforms": ["twitter"],
         "actors": [],
         "builders": [],
+        "models": [],
         "workflows": [],
         "errors": [],
     }
