@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     from agentic.core.agents.executor import AgentExecutor, AgentExecutorResponse
     from agentic.core.agents.guards import Guard
     from agentic.core.agents.limits import UsageLimits
+    from agentic.core.agents.memory.embedding import Embedder, HashingEmbedder
     from agentic.core.agents.memory.extracting import MemoryExtractor, ModelExtractor, RuleExtractor
     from agentic.core.agents.memory.provider import MemoryContext, MemoryProvider, MemoryScope
+    from agentic.core.agents.memory.qdrant import QdrantVectorIndex
     from agentic.core.agents.memory.records import AgentMemoryError, Memory, MemoryCategory, UserMemories
     from agentic.core.agents.memory.redis import RedisMemoryStore
+    from agentic.core.agents.memory.semantic import CombinedMemory, SemanticMemoryProvider
     from agentic.core.agents.memory.stored import (
         InMemoryProvider,
         KeyValueMemoryStore,
@@ -40,6 +43,12 @@ if TYPE_CHECKING:
         NoOpMemoryProvider,
         ProcessMemoryStore,
         StoredMemoryProvider,
+    )
+    from agentic.core.agents.memory.vectors import (
+        InMemoryVectorIndex,
+        VectorEntry,
+        VectorIndex,
+        VectorMatch,
     )
     from agentic.core.agents.options import RunOptions
     from agentic.core.agents.reducers.counting import (
@@ -114,7 +123,11 @@ _HOMES = {
         "memory.stored",
     ),
     **dict.fromkeys(("MemoryContext", "MemoryProvider", "MemoryScope"), "memory.provider"),
+    **dict.fromkeys(("Embedder", "HashingEmbedder"), "memory.embedding"),
+    "QdrantVectorIndex": "memory.qdrant",
     "RedisMemoryStore": "memory.redis",
+    **dict.fromkeys(("CombinedMemory", "SemanticMemoryProvider"), "memory.semantic"),
+    **dict.fromkeys(("InMemoryVectorIndex", "VectorEntry", "VectorIndex", "VectorMatch"), "memory.vectors"),
     "RunOptions": "options",
     **dict.fromkeys(
         (
@@ -165,10 +178,14 @@ __all__ = [
     "ChatAgentBuilder",
     "ChatReducer",
     "ChunkKind",
+    "CombinedMemory",
+    "Embedder",
     "ExternalTool",
     "FunctionTool",
     "Guard",
+    "HashingEmbedder",
     "InMemoryProvider",
+    "InMemoryVectorIndex",
     "KeyValueMemoryStore",
     "KeyValueThreadStore",
     "Memory",
@@ -188,12 +205,14 @@ __all__ = [
     "OutputSchema",
     "PendingRequest",
     "ProcessMemoryStore",
+    "QdrantVectorIndex",
     "RedisMemoryStore",
     "RequestAnswer",
     "RequestKind",
     "ResponseStatus",
     "RuleExtractor",
     "RunOptions",
+    "SemanticMemoryProvider",
     "SlidingWindowReducer",
     "SpecAgent",
     "StoredMemoryProvider",
@@ -217,6 +236,9 @@ __all__ = [
     "ToolError",
     "UsageLimits",
     "UserMemories",
+    "VectorEntry",
+    "VectorIndex",
+    "VectorMatch",
     "WorkflowAgent",
     "WorkflowAsAgent",
     "agent_schema",

@@ -18,6 +18,7 @@ pytest.register_assert_rewrite(
             "llm",
             "memory_contract",
             "thread_contract",
+            "vector_contract",
         )
     )
 )
@@ -27,6 +28,7 @@ from agentic.core.testing.ledger_contract import LedgerContract  # noqa: E402 - 
 from agentic.core.testing.llm import LLMAdapterContract  # noqa: E402 - rewritten first
 from agentic.core.testing.memory_contract import MemoryStoreContract  # noqa: E402 - rewritten first
 from agentic.core.testing.thread_contract import ThreadStoreContract  # noqa: E402 - rewritten first
+from agentic.core.testing.vector_contract import VectorIndexContract  # noqa: E402 - rewritten first
 
 __all__ = [
     "CheckpointStoreContract",
@@ -34,4 +36,5 @@ __all__ = [
     "LedgerContract",
     "MemoryStoreContract",
     "ThreadStoreContract",
+    "VectorIndexContract",
 ]
