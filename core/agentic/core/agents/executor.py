@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -37,6 +37,10 @@ UPDATE = "agent.response_update"
 
 COMPLETED = "agent.run_completed"
 """Type of the live event with a whole answer: ``{"agent", "path", "text", "usage"}``."""
+
+MESSAGE, TOOL_CALL, RESPONSE = "agent.message", "agent.tool_call", "agent.response"
+"""Types of live events for readers of a bus: the input ``{"agent", "text"}``, a call of a tool
+``{"agent", "path", "tool", "call", "arguments"}``, and the answer ``{"agent", "text", "status"}``."""
 
 _ENTRIES = "entries"
 
@@ -121,17 +125,19 @@ class AgentExecutor(Executor):
     async def _answer(
         self, messages: tuple[ChatMessage, ...], ctx: WorkflowContext[Any, Any]
     ) -> AgentExecutorResponse:
-        thread = self._thread(ctx)
+        thread = await self.open_thread(ctx)
         journal = ContextJournal(ctx)
         options = RunOptions(idempotency_key=ctx.idempotency_key, approval_s=self.approval_s, journal=journal)
 
         async def emit(piece: AgentChunk) -> None:
-            if event := _event(piece):
+            for event in _events(piece):
                 await ctx.add_event(event)
 
-        response = await self.agent.respond(messages, thread, options, emit)
-        if response.status is ResponseStatus.STOPPED:
-            raise AgentStoppedError(self.agent.name, response)
+        name = self.agent.name
+        if thread.find_turn(ctx.idempotency_key) is None:
+            text = "\n\n".join(message.text for message in messages)
+            await ctx.add_event(CustomEvent(type=MESSAGE, data={"agent": name, "text": text}))
+        response = self.accept(await self.agent.respond(messages, thread, options, emit))
         if self.remembers:
             ctx.local[_ENTRIES] = [
                 one.model_dump(mode="json", exclude_defaults=True) for one in thread.entries
@@ -143,12 +149,31 @@ class AgentExecutor(Executor):
             "usage": response.usage.model_dump(mode="json", exclude_defaults=True),
         }
         await ctx.add_event(CustomEvent(type=COMPLETED, data=facts))
+        told: dict[str, JSONValue] = {"agent": name, "text": response.text, "status": str(response.status)}
+        await ctx.add_event(CustomEvent(type=RESPONSE, data=told))
         said = tuple(one for one in response.messages if one.text and not one.tool_calls)[-1:]
+        if not said and response.text:  # an earlier try has added the answer
+            said = (ChatMessage.assistant(response.text, author_name=self.agent.name),)
         return AgentExecutorResponse(
             executor_id=self.id, agent_response=response.stored(), full_conversation=(*messages, *said)
         )
 
-    def _thread(self, ctx: WorkflowContext[Any, Any]) -> AgentThread:
+    def accept(self, response: AgentResponse[Any]) -> AgentResponse[Any]:
+        """Return the response that is sent on; for subclasses.
+
+        Raises:
+            AgentStoppedError: The turn stopped before its answer; the activation fails.
+        """
+        if response.status is ResponseStatus.STOPPED:
+            raise AgentStoppedError(self.agent.name, response)
+        return response
+
+    async def open_thread(self, ctx: WorkflowContext[Any, Any]) -> AgentThread:
+        """Return the thread that a message is answered in; for subclasses, whose threads may be in a store.
+
+        The turn has the id ``ctx.idempotency_key``. It is the same in every try and entry of an activation,
+        which therefore continues its turn.
+        """
         # Nothing here may differ from try to try: the effects of an earlier one are found by their keys.
         stored = ctx.local.get(_ENTRIES) if self.remembers else None
         entries = [ThreadEntry.model_validate(one) for one in stored] if isinstance(stored, list) else []
@@ -221,7 +246,21 @@ class ContextJournal:
         return RequestAnswer(request_id=request.id, approved=response.approved, reason=response.reason)
 
 
-def _event(piece: AgentChunk) -> CustomEvent | None:
+def _events(piece: AgentChunk) -> Iterator[CustomEvent]:
+    if (update := _update(piece)) is not None:
+        yield update
+    if piece.kind is ChunkKind.TOOL_STARTED and (call := piece.tool_call) is not None:
+        facts: dict[str, JSONValue] = {
+            "agent": piece.author_name,
+            "path": list(piece.path),
+            "tool": call.name,
+            "call": call.id,
+            "arguments": call.arguments,
+        }
+        yield CustomEvent(type=TOOL_CALL, data=facts)
+
+
+def _update(piece: AgentChunk) -> CustomEvent | None:
     facts: dict[str, JSONValue] = {
         "agent": piece.author_name,
         "path": list(piece.path),

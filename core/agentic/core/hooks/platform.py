@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from agentic.core.hooks.findings import Check
+from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -57,6 +59,8 @@ class Platform:
         executor: Runs an agent of this platform.
         mapper: Stores its results.
         settings: Validates ``agents.config``; unknown keys are refused. None: the agent takes no config.
+        load_config: Reads a config from a file for ``agentic agents add --file``; paths in the file are
+            relative to it. None: such files are read as YAML or JSON.
         migrations: Package that holds the Alembic ``versions`` of this platform's own tables, as
             ``"agentic.plugins.hackernews.migrations"``; None when it has no tables.
         models: Its mapped classes, so that a check can compare them with the database.
@@ -67,6 +71,7 @@ class Platform:
     executor: type[PlatformExecutor]
     mapper: type[AgentMapper]
     settings: type[BaseModel] | None = None
+    load_config: Callable[[Path], Mapping[str, JSONValue]] | None = None
     migrations: str | None = None
     models: Sequence[type[object]] = ()
     doctor: Check | None = None

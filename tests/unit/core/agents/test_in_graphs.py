@@ -21,15 +21,19 @@ from agentic.core.agents import (
     AgentThread,
     ChatAgent,
     ChunkKind,
+    MemoryThreadStore,
     RequestAnswer,
     RequestKind,
     ResponseStatus,
+    ThreadMetadata,
+    ThreadNotFoundError,
     UsageLimits,
     WorkflowAgent,
     chat_messages,
     tool,
     total_usage,
 )
+from agentic.core.bus.subjects import subject_for
 from agentic.core.graph import ApprovalResponse, RetryPolicy
 from agentic.core.llm import (
     ChatMessage,
@@ -110,8 +114,40 @@ async def test_one_agent_named_twice_is_one_node() -> None:
 async def test_the_events_of_a_run_have_the_pieces_of_its_agents() -> None:
     stream = WorkflowBuilder("w").set_start(says("writer", "A draft.")).build().run_stream("Write!")
     events = [event.data async for event in stream if event.kind == "custom"]
-    assert [event["type"] for event in events] == ["agent.response_update", "agent.run_completed"]
-    assert events[0]["data"] == {"agent": "writer", "path": [], "kind": "text", "text": "A draft."}
+    by_type = {event["type"]: event["data"] for event in events}
+    assert [*by_type] == [
+        "agent.message",
+        "agent.response_update",
+        "agent.run_completed",
+        "agent.response",
+    ]
+    assert by_type["agent.response_update"] == {
+        "agent": "writer",
+        "path": [],
+        "kind": "text",
+        "text": "A draft.",
+    }
+
+
+@pytest.mark.requirement("NA02")
+async def test_input_calls_and_answer_of_an_agent_are_events_on_their_own_subjects() -> None:
+    def look(page: int) -> int:
+        return page
+
+    lines = (ToolCall(id="1", name="look", arguments={"page": 3}), "Done.")
+    stream = WorkflowBuilder("w").set_start(says("reader", *lines, tools=[look])).build().run_stream("Read!")
+    events = [event async for event in stream if event.kind == "custom"]
+    told = {subject_for(event, "shop").rpartition("/")[2]: event.data["data"] for event in events}
+    assert told["reader.message"] == {"agent": "reader", "text": "Read!"}
+    assert told["reader.tool_call"] == {
+        "agent": "reader",
+        "path": [],
+        "tool": "look",
+        "call": "1",
+        "arguments": {"page": 3},
+    }
+    assert told["reader.response"] == {"agent": "reader", "text": "Done.", "status": "complete"}
+    assert all(subject_for(event, "shop").startswith("agentic.agent.") for event in events)
 
 
 async def test_a_try_that_fails_asks_the_model_only_for_the_rest() -> None:
@@ -165,6 +201,34 @@ async def test_a_stopped_agent_fails_its_node() -> None:
     )
     with pytest.raises(AgentStoppedError, match="max_model_calls=2"):
         await WorkflowBuilder("w").set_start(agent).build().run("go")
+
+
+async def test_the_thread_of_an_agent_in_a_graph_may_be_in_a_store() -> None:
+    """A repeated try continues the turn of the activation, and a later run continues the thread."""
+    store = MemoryThreadStore()
+
+    class Stored(AgentExecutor):
+        async def open_thread(self, ctx: WorkflowContext[Any, Any]) -> AgentThread:
+            try:
+                return await AgentThread.load("kept", store)
+            except ThreadNotFoundError:
+                facts = ThreadMetadata(agent=self.agent.name, created_at=0.0)
+                return AgentThread(facts, thread_id="kept", store=store)
+
+    seen: list[int] = []
+
+    def reply(request: ModelRequest) -> ScriptLine:
+        seen.append(len(request.messages))
+        return OverloadedError("function:model", "busy") if len(seen) == 2 else f"reply {len(seen)}"
+
+    agent = ChatAgent(FunctionModel(reply), name="host")
+    node = Stored(agent, retry=RetryPolicy(max_attempts=2, first_delay_s=0))
+    flow = WorkflowBuilder("talk").set_start(node).build()
+    for text, expected in (("one", "reply 1"), ("two", "reply 3")):
+        assert (await flow.run(text)).output(AgentExecutorResponse).text == expected
+    assert seen == [1, 3, 3]
+    kept = await AgentThread.load("kept", store)
+    assert [message.text for message in kept.messages] == ["one", "reply 1", "two", "reply 3"]
 
 
 async def test_an_agent_that_remembers_keeps_one_thread_for_the_run() -> None:

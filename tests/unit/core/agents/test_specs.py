@@ -16,6 +16,7 @@ from agentic.core.agents import (
     ChatAgent,
     OutputNotMetError,
     OutputSchema,
+    ProcessMemoryStore,
     RequestAnswer,
     ResponseStatus,
     SpecAgent,
@@ -296,6 +297,10 @@ def test_reducers_and_memory_are_built(folder: Path) -> None:
     ]
     assert build_agent(loaded(folder, f"{SUPPORT}memory: {{kind: process}}")).setup.memory
     assert not build_agent(loaded(folder, f"{SUPPORT}memory: {{kind: none}}")).setup.memory
+    stored = loaded(folder, f"{SUPPORT}memory: {{kind: sql}}")
+    assert build_agent(stored, memories={"sql": ProcessMemoryStore()}).setup.memory
+    with pytest.raises(ValueError, match="memory of the kind 'sql' needs a store"):
+        build_agent(stored)
 
 
 def test_the_json_schema_accepts_what_is_read(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -54,6 +55,24 @@ def conversation(calls: list[list[int]], done: list[int]) -> tuple[list[Any], li
         for numbers in calls
     ]
     return [*lines, "done"], [count]
+
+
+class DistantStore(MemoryThreadStore):
+    """Takes its time for an entry, as a server does."""
+
+    async def append(self, thread_id: str, number: int, entry: ThreadEntry) -> None:
+        await asyncio.sleep(0)
+        await super().append(thread_id, number, entry)
+
+
+async def test_calls_that_end_at_the_same_time_are_all_kept_in_a_distant_store() -> None:
+    done: list[int] = []
+    lines, tools = conversation([[1, 2, 3]], done)
+    store = DistantStore()
+    thread = AgentThread.new("a", store=store)
+    await ChatAgent(ScriptedModel(lines), name="a", tools=tools).run("go", thread)
+    assert sorted(done) == [1, 2, 3]
+    assert (await store.load(thread.id)).entries == tuple(thread.entries)
 
 
 @pytest.mark.requirement("TH03")

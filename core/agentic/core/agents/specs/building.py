@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from agentic.core.agents.chat_agent import ChatAgent
 from agentic.core.agents.memory.provider import MemoryProvider
-from agentic.core.agents.memory.stored import InMemoryProvider
+from agentic.core.agents.memory.stored import InMemoryProvider, MemoryStore, StoredMemoryProvider
 from agentic.core.agents.reducers.counting import (
     MessageCountingReducer,
     SlidingWindowReducer,
@@ -38,6 +38,7 @@ def build_agent(
     name: str = "agent",
     secrets: Mapping[str, str] | None = None,
     store: ThreadStore | None = None,
+    memories: Mapping[str, MemoryStore] | None = None,
 ) -> ChatAgent[Any]:
     """Return the agent that a spec describes. Its models are retried, unless ``max_attempts`` is 1.
 
@@ -46,9 +47,10 @@ def build_agent(
         name: Its name, if the spec has none.
         secrets: Name -> value, for options such as ``api_key: ${secrets.NAME}``.
         store: Where its threads are kept.
+        memories: Kind of memory, such as ``sql`` -> where memories of that kind are kept.
 
     Raises:
-        ValueError: A tool, a secret or the output schema cannot be used.
+        ValueError: A tool, a secret, a memory or the output schema cannot be used.
         OwnCodeError: A file of tools cannot be used.
         ToolDefinitionError: Two tools have the same name.
         UnknownProviderError, MissingSdkError, MissingKeyError: A model cannot be used.
@@ -60,25 +62,26 @@ def build_agent(
         spec.instructions,
         name=spec.name or name,
         description=spec.description,
-        tools=_tools(spec, given),
+        tools=_tools(spec, given, memories or {}),
         # A schema stands for the type that it describes.
         output_type=cast(Any, None if spec.output is None else OutputSchema.of(spec.output)),
         structured=spec.structured,
         limits=spec.limits,
         settings=spec.settings,
         reducer=_reducer(spec, model, given),
-        memory=_memory(spec),
+        memory=_memory(spec, memories or {}),
         store=store,
     )
 
 
-def _tools(spec: AgentSpec, secrets: Mapping[str, str]) -> list[Tool]:
+def _tools(spec: AgentSpec, secrets: Mapping[str, str], memories: Mapping[str, MemoryStore]) -> list[Tool]:
     made: list[Tool] = []
     for entry in spec.tools:
         if isinstance(entry, str):
             made.append(make_tool(entry))
         else:
-            below = build_agent(entry.agent, name=entry.name or "agent", secrets=secrets)
+            name = entry.name or "agent"
+            below = build_agent(entry.agent, name=name, secrets=secrets, memories=memories)
             made.append(below.as_tool(name=entry.name))
     return with_approval(made, spec.approval) if spec.approval else made
 
@@ -100,7 +103,12 @@ def _reducer(spec: AgentSpec, model: LLMAdapter, secrets: Mapping[str, str]) -> 
             return SummarizingReducer(writer, max_tokens=wanted.max_tokens, instructions=words)
 
 
-def _memory(spec: AgentSpec) -> tuple[MemoryProvider, ...]:
+def _memory(spec: AgentSpec, memories: Mapping[str, MemoryStore]) -> tuple[MemoryProvider, ...]:
     if spec.memory is None or spec.memory.kind == "none":
         return ()
-    return (InMemoryProvider(max_memories=spec.memory.max_memories),)
+    kind, count = spec.memory.kind, spec.memory.max_memories
+    if kind == "process":
+        return (InMemoryProvider(max_memories=count),)
+    if kind not in memories:
+        raise ValueError(f"memory of the kind {kind!r} needs a store: pass memories={{{kind!r}: ...}}")
+    return (StoredMemoryProvider(memories[kind], max_memories=count),)

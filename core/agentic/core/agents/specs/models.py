@@ -83,15 +83,15 @@ def option_faults(choice: ModelChoice) -> Iterator[tuple[tuple[str, ...], str]]:
             yield ("model",), str(exc)
     known = list(inspect.signature(models[provider]).parameters)[1:]
     for name, value in choice.options.items():
-        if name not in known:
-            yield ("options", name), unknown_word("option", name, known)
-        elif isinstance(value, str) and _HEAD in value and secret_in(value) is None:
+        if isinstance(value, str) and _HEAD in value and secret_in(value) is None:
             yield ("options", name), "a secret must stand alone: ${secrets.NAME}"
         elif is_telling(name) and secret_in(value) is None:
             yield (
                 ("options", name),
                 "it is a secret; store it with `agentic secrets set NAME`, and write ${secrets.NAME} here",
             )
+        elif name not in known:
+            yield ("options", name), unknown_word("option", name, known)
 
 
 def _model(choice: ModelChoice, secrets: Mapping[str, str]) -> LLMAdapter:

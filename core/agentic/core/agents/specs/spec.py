@@ -105,8 +105,8 @@ class MemorySpec(BaseModel):
 
     model_config = _CONFIG
 
-    kind: Literal["none", "process"] = Field(
-        description="``process`` remembers people until the process ends."
+    kind: Literal["none", "process", "sql"] = Field(
+        description="``process`` remembers people until the process ends, ``sql`` in the project's database."
     )
     max_memories: PositiveInt = Field(default=20, description="Memories in a turn.")
 

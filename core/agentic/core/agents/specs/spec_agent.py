@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentic.core.actors.ports import SecretStore
 from agentic.core.agents.agent import Agent, AgentInput, Emit
 from agentic.core.agents.chat_agent import ChatAgent
+from agentic.core.agents.memory.stored import MemoryStore
 from agentic.core.agents.options import RunOptions
 from agentic.core.agents.responses import AgentResponse
 from agentic.core.agents.specs.building import build_agent
@@ -26,6 +27,7 @@ class SpecAgent(Agent[Any]):
         name: Its name, if the spec has none.
         secrets: Read at the beginning of each turn; not needed for a spec without secrets.
         store: Where its threads are kept.
+        memories: Kind of memory -> where memories of that kind are kept.
     """
 
     def __init__(
@@ -35,12 +37,14 @@ class SpecAgent(Agent[Any]):
         name: str = "agent",
         secrets: SecretStore | None = None,
         store: ThreadStore | None = None,
+        memories: Mapping[str, MemoryStore] | None = None,
     ) -> None:
         self.spec = spec
         self.name = spec.name or name
         self.description = spec.description
         self.store = store
         self._secrets = secrets
+        self._memories = memories or {}
         self._built: tuple[dict[str, str], ChatAgent[Any]] | None = None
 
     @property
@@ -70,7 +74,10 @@ class SpecAgent(Agent[Any]):
             values[name] = (await self._secrets.secret(name)).get_secret_value()
         if self._built is None or self._built[0] != values:
             await self.aclose()
-            self._built = (values, build_agent(self.spec, name=self.name, secrets=values, store=self.store))
+            made = build_agent(
+                self.spec, name=self.name, secrets=values, store=self.store, memories=self._memories
+            )
+            self._built = (values, made)
         return self._built[1]
 
     async def aclose(self) -> None:

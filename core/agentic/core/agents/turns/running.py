@@ -84,6 +84,7 @@ class TurnRun:
     output: OutputSpec[Any] | None = None
     tools: dict[str, Tool] = field(default_factory=dict)
     memory: tuple[ChatMessage, ...] | None = None
+    adding: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self, given: AgentInput) -> AgentResponse[Any]:
         """Take the turn to its end, or to where it waits for answers."""
@@ -348,7 +349,8 @@ class TurnRun:
             notes=notes or {},
             reason=reason,
         )
-        await self.thread.append(entry)
+        async with self.adding:  # calls end at the same time, and entries are numbered
+            await self.thread.append(entry)
         for message in entry.messages:
             if message.role is ChatRole.ASSISTANT and not is_input:
                 await self.emit(self._chunk(ChunkKind.MESSAGE, message=message))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agentic.core.cli import console, print_json, print_rows
-from agentic.core.hooks import get_registry
+from agentic.core.hooks import Platform, get_registry
 from agentic.core.settings import load_settings
+from agentic.core.types import JSONValue
 from agentic.executors.commands.agents.changes import add_changes
 from agentic.executors.commands.shared.completing import agent_names, platform_names
 from agentic.executors.commands.shared.database import (
@@ -96,6 +98,10 @@ def add(  # noqa: PLR0913  # one parameter for each option
         list[str] | None,
         typer.Option(metavar="NAME=VALUE|@FILE", help="Config values, or a YAML or JSON file with them."),
     ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A YAML or JSON file with the config; --config overrides it."),
+    ] = None,
     goals: Annotated[str | None, typer.Option(help="Goals (comma-separated).")] = None,
     project: InProject = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the agent if it exists.")] = False,
@@ -106,8 +112,8 @@ def add(  # noqa: PLR0913  # one parameter for each option
     from agentic.executors.commands.shared.views import agent_row
 
     checked_name(name, "an agent")
-    get_registry().platform(platform)  # an unknown platform creates no database
-    values = read_values(config or (), "--config")
+    found = get_registry().platform(platform)  # an unknown platform creates no database
+    values = {**_in_file(found, file), **read_values(config or (), "--config")}
     facts = AgentFacts(name=name, platform=platform, config=values, goals=goals)
     settings = load_settings()
     with opened(ready_database(settings)) as database, database.writing() as session:
@@ -117,6 +123,15 @@ def add(  # noqa: PLR0913  # one parameter for each option
         print_json(row)
     else:
         console.print(f"agent {name} of project {owner.name} is ready", markup=False, highlight=False)
+
+
+def _in_file(platform: Platform, file: Path | None) -> Mapping[str, JSONValue]:
+    """Return the config in a file; paths in it are made independent of the current folder."""
+    if file is None:
+        return {}
+    if platform.load_config is not None:
+        return platform.load_config(file)
+    return read_values([f"@{file}"], "--file")
 
 
 add_changes(agents)
