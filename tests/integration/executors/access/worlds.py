@@ -15,10 +15,12 @@ from sqlalchemy.orm import Session
 from sqlalchemy.types import Boolean, Float, Integer, LargeBinary, String
 from tests.integration.executors.durable.steered import Floor
 
+from agentic.core.agents import AgentThread, ThreadEntry
 from agentic.core.audit import DecisionKind
 from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.http import HttpSession
+from agentic.core.llm import ChatMessage
 from agentic.core.pipeline import read_spec
 from agentic.core.pipeline.crawl.store import PageWarning
 from agentic.core.types import JSONValue, RunId
@@ -30,6 +32,7 @@ from agentic.mappers import (
     ExecutionModel,
     ExecutionStatus,
     ProjectModel,
+    SqlThreadStore,
     UTCDateTime,
     add_agent,
     add_project,
@@ -151,6 +154,7 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
             _notify(session, owner, name, agents[0], failed)
     sessions = SqlSessions(database, project_id, KEYS)
     asyncio.run(sessions.keep(HttpSession(name=f"{word}_line/login", storage=f"{word}-kept")))
+    asyncio.run(_talk(SqlThreadStore(database, project_id=project_id), word))
     asyncio.run(run_execution(done.id, agents[0].id, database=database, bus=MemoryBus()))
     _fail(database, project_id, agents[0], failed)
     run_id = RunId(f"{word}-run")
@@ -179,6 +183,12 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
         secret=f"{word}_line",
         session=f"{word}_line/login",
     )
+
+
+async def _talk(store: SqlThreadStore, word: str) -> None:
+    """Keep a thread with a message."""
+    thread = AgentThread.new(f"{word}-agent", user_id=f"{word}-person", store=store)
+    await thread.append(ThreadEntry(turn="1", messages=(ChatMessage.user(word),), is_input=True))
 
 
 def _fail(database: Database, project_id: str, agent: AgentModel, execution: ExecutionModel) -> None:
