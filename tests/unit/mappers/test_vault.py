@@ -12,9 +12,11 @@ from tests.databases import only_sqlite
 
 from agentic.core.actors import UnknownSecretError
 from agentic.core.http import CookieJar, HttpSession
+from agentic.core.llm import Budget, BudgetAccount, BudgetAmount, BudgetExceededError
 from agentic.core.types import JSONValue
 from agentic.mappers import AgentModel, Database, ProjectModel, add_project
 from agentic.mappers.tables.vault import SecretModel, SessionModel
+from agentic.mappers.vault.budgets import SqlBudgets
 from agentic.mappers.vault.environment import stray_variables
 from agentic.mappers.vault.errors import NoSecretKeyError, SecretNameError, UnreadableSecretError
 from agentic.mappers.vault.keys import SecretKeys
@@ -375,6 +377,31 @@ async def test_two_that_write_one_key_at_once_are_both_taken(vault: Vault) -> No
     stores = [SqlMemory(vault.database, vault.project_id) for _ in range(8)]
     await asyncio.gather(*(store.put("key", number) for number, store in enumerate(stores)))
     assert await stores[0].get("key") in range(8)
+
+
+async def test_budgets_of_models_that_change_at_once_lose_no_change_and_belong_to_their_project(
+    vault: Vault, other: Vault
+) -> None:
+    one = BudgetAmount(tokens=1, nano_usd=2)
+
+    def reserved(account: BudgetAccount) -> BudgetAccount:
+        return BudgetAccount(spent=account.spent, reserved=account.reserved + one)
+
+    stores = [SqlBudgets(vault.database, vault.project_id) for _ in range(8)]
+    await asyncio.gather(*(store.change("run 1", reserved) for store in stores))
+    assert await stores[0].load("run 1") == BudgetAccount(reserved=BudgetAmount(tokens=8, nano_usd=16))
+    assert await stores[0].load("run 2") == BudgetAccount()
+    assert await SqlBudgets(other.database, other.project_id).load("run 1") == BudgetAccount()
+
+
+async def test_a_change_of_a_budget_that_is_refused_leaves_it_as_it_was(vault: Vault) -> None:
+    store = SqlBudgets(vault.database, vault.project_id)
+    budget = Budget(max_tokens=10, name="run", store=store)
+    await budget.reserve(BudgetAmount(tokens=8), "a:b")
+    with pytest.raises(BudgetExceededError, match="8 tokens reserved of 10"):
+        await budget.reserve(BudgetAmount(tokens=3), "a:b")
+    await budget.settle(BudgetAmount(tokens=8), BudgetAmount(tokens=5))
+    assert await budget.account() == BudgetAccount(spent=BudgetAmount(tokens=5))
 
 
 async def test_a_number_that_is_no_json_is_refused(vault: Vault) -> None:

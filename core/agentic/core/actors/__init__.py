@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         describe_failure,
         failure_class_of,
     )
+    from agentic.core.actors.model_use import ModelUse
     from agentic.core.actors.pages import (
         ContentsOutput,
         FilesOutput,
@@ -54,6 +55,7 @@ __all__ = [
     "ItemsOutput",
     "LinksOutput",
     "ListingActor",
+    "ModelUse",
     "Page",
     "PageLink",
     "PageOutput",
@@ -86,6 +88,7 @@ _HOMES = {
     "ItemsOutput": "pages",
     "LinksOutput": "pages",
     "ListingActor": "actor",
+    "ModelUse": "model_use",
     "ProjectMemory": "ports",
     "Page": "pages",
     "PageLink": "pages",

@@ -7,8 +7,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from agentic.core.actors.errors import ActorError
+from agentic.core.actors.model_use import ModelUse
 from agentic.core.actors.ports import FileStore, ProjectMemory, SecretStore, SessionStore
 from agentic.core.actors.stores import MemoryOfProcess, MemorySessions, NoFiles, NoSecrets
+from agentic.core.llm.budget import BudgetStore, MemoryBudgetStore
+from agentic.core.llm.open_models import OpenModels
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 
@@ -52,6 +55,10 @@ def ignore_warning(sentence: str) -> None:
     """Ignore a warning: with many pages, one warning says nothing about the run."""
 
 
+def ignore_use(use: ModelUse) -> None:
+    """Ignore the use of a model."""
+
+
 Tally = Callable[[str, str], object]
 """Takes a subject and a warning about it: warnings about one subject are counted."""
 
@@ -67,6 +74,9 @@ class ActorContext:
         sessions: Of the project.
         memory: Of the project.
         files: Of the project.
+        models: The language models that are open.
+        budgets: The accounts of budgets of models, shared by all workers of the project.
+        used: Takes the use of models by this call, reply by reply.
         call: Identifies this call of the actor; a call that is repeated after its process died has the same
             name.
         is_rerun: A rule repeats this call because its earlier result was refused.
@@ -86,6 +96,9 @@ class ActorContext:
     sessions: SessionStore = field(default_factory=MemorySessions)
     memory: ProjectMemory = field(default_factory=MemoryOfProcess)
     files: FileStore = field(default_factory=NoFiles)
+    models: OpenModels = field(default_factory=OpenModels)
+    budgets: BudgetStore = field(default_factory=MemoryBudgetStore)
+    used: Callable[[ModelUse], object] = ignore_use
     call: str = ""
     is_rerun: bool = False
     once: Once = do_now
@@ -116,6 +129,9 @@ class ActorContext:
             sessions=self.sessions,
             memory=self.memory,
             files=self.files,
+            models=self.models,
+            budgets=self.budgets,
+            used=self.used,
             call=call,
             is_rerun=self.is_rerun,
             once=self.once,

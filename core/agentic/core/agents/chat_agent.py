@@ -14,7 +14,6 @@ from agentic.core.agents.options import RunOptions
 from agentic.core.agents.reducers.reducer import ChatReducer
 from agentic.core.agents.responses import AgentResponse, OutputT
 from agentic.core.agents.setup import AgentSetup
-from agentic.core.agents.structured import OUTPUT_TOOL
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.functions import as_tool
@@ -23,6 +22,7 @@ from agentic.core.agents.turns.running import TurnRun
 from agentic.core.llm.adapter import LLMAdapter, StructuredMode
 from agentic.core.llm.registry import llm
 from agentic.core.llm.requests import ModelSettings
+from agentic.core.llm.structured import OUTPUT_TOOL
 
 ToolLike = Tool | Callable[..., Any] | Agent[Any]
 """A tool, a function, or another agent."""

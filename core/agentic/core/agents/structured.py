@@ -12,11 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentic.core.llm.adapter import StructuredMode
 from agentic.core.llm.messages import ChatMessage
-from agentic.core.llm.requests import ModelRequest, OutputFormat, ToolDefinition
+from agentic.core.llm.requests import ModelRequest
+from agentic.core.llm.structured import OUTPUT_TOOL, bind_schema, read_json
 from agentic.core.types import JSONValue
 
 OutputT = TypeVar("OutputT")
-OUTPUT_TOOL = "final_output"
 _WRAPPED = "value"
 
 
@@ -75,23 +75,7 @@ class OutputSpec(Generic[OutputT]):
 
     def bind(self, request: ModelRequest, mode: StructuredMode) -> ModelRequest:
         """Return a request whose reply must have this type."""
-        if mode == "native":
-            form = OutputFormat(name=_word(self.name), schema=self.schema)
-            return request.model_copy(update={"output": form})
-        if mode == "tool":
-            tool = ToolDefinition(
-                name=OUTPUT_TOOL,
-                description="Give the final answer. Call it once, alone, at the end.",
-                parameters=self.schema,
-            )
-            choice = "required" if request.tool_choice == "auto" else request.tool_choice
-            return request.model_copy(update={"tools": (*request.tools, tool), "tool_choice": choice})
-        words = (
-            "Give the final answer as one JSON object that fits this JSON Schema, and nothing else:\n"
-            f"{json.dumps(self.schema, separators=(',', ':'))}"
-        )
-        joined = f"{request.instructions}\n\n{words}".strip()
-        return request.model_copy(update={"instructions": joined})
+        return bind_schema(request, self.schema, mode, name=self.name)
 
     def read(self, message: ChatMessage) -> tuple[OutputT, JSONValue]:
         """Return the output of a model's final message, and its JSON.
@@ -99,7 +83,7 @@ class OutputSpec(Generic[OutputT]):
         Raises:
             ValueError: It does not have the type; the text is for the model.
         """
-        found = _json_of(message)
+        found = read_json(message)
         if self.is_wrapped:
             if not isinstance(found, dict) or _WRAPPED not in found:
                 raise ValueError(f"the answer must be an object with the field {_WRAPPED!r}")
@@ -144,26 +128,3 @@ def _wrapped(schema: dict[str, Any]) -> dict[str, JSONValue]:
         "required": [_WRAPPED],
     }
     return {**found, "$defs": definitions} if definitions else found
-
-
-def _word(name: str) -> str:
-    kept = "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in name)
-    return kept[:64] or "output"
-
-
-def _json_of(message: ChatMessage) -> JSONValue:
-    for call in message.tool_calls:
-        if call.name == OUTPUT_TOOL:
-            if call.invalid is not None:
-                raise ValueError("the arguments are not a JSON object")
-            return dict(call.arguments)
-    text = message.text.strip()
-    if text.startswith("```"):
-        text = text.partition("\n")[2].rpartition("```")[0].strip()
-    decoder = json.JSONDecoder()
-    start = max(text.find("{"), 0)  # models like to add words before and after
-    try:
-        found: JSONValue = decoder.raw_decode(text, start)[0]
-    except (ValueError, RecursionError):
-        raise ValueError("the answer is not valid JSON") from None
-    return found

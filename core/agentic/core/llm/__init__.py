@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         ToolCall,
         ToolResult,
     )
+    from agentic.core.llm.open_models import OpenModels
     from agentic.core.llm.prices import ModelPrice, PriceTable, price_of
     from agentic.core.llm.registry import llm
     from agentic.core.llm.requests import (
@@ -133,6 +134,7 @@ _HOMES = {
         ),
         "budget",
     ),
+    "OpenModels": "open_models",
     **dict.fromkeys(("ModelPrice", "PriceTable", "price_of"), "prices"),
     **dict.fromkeys(("TokenEstimator", "Tokenizer"), "tokens"),
     "BudgetModel": "wrappers.budgeting",
@@ -190,6 +192,7 @@ __all__ = [
     "ModelSettings",
     "ModelTimeoutError",
     "ModelWrapper",
+    "OpenModels",
     "OutputFormat",
     "OverloadedError",
     "Part",

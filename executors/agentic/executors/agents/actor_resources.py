@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -75,8 +76,10 @@ class ActorResources:
     def __init__(self, database: Database, project_id: str, policy: HttpPolicy, settings: Settings) -> None:
         from agentic.core.actors import ActorContext
         from agentic.core.browser import BrowserFetcher
+        from agentic.core.llm.open_models import OpenModels
         from agentic.executors.project_http import ProjectHttp
         from agentic.mappers.audit import SqlAudit
+        from agentic.mappers.vault.budgets import SqlBudgets
         from agentic.mappers.vault.memory import SqlMemory
         from agentic.mappers.vault.sessions import SqlSessions
 
@@ -85,12 +88,15 @@ class ActorResources:
         self._http = ProjectHttp(database, project_id, policy, settings)
         self._browser = SharedBrowser(settings)
         self._cookies: OrderedDict[str, SiteCookies] = OrderedDict()
+        self._models = OpenModels()
         self._context = ActorContext(
             http=self._http.fetcher,
             pages=BrowserFetcher(self._http.fetcher, self._browser, secret=self._http.secrets.secret),
             secrets=self._http.secrets,
             sessions=SqlSessions(database, project_id, self._http.keys),
             memory=SqlMemory(database, project_id),
+            models=self._models,
+            budgets=SqlBudgets(database, project_id),
             decide=SqlAudit(database, project_id).decide,
         )
 
@@ -118,6 +124,7 @@ class ActorResources:
         return cookies
 
     async def aclose(self) -> None:
-        """Close all open resources."""
-        await self._browser.aclose()
-        await self._http.aclose()
+        """Close all open resources, even if one fails to close."""
+        async with AsyncExitStack() as stack:
+            for resource in (self._http, self._browser, self._models):
+                stack.push_async_callback(resource.aclose)

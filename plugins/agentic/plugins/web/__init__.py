@@ -50,4 +50,7 @@ def agentic_actors() -> Iterable[ActorAt]:
         actor_at(f"{place}.actors.capture:PdfActor", name="pdf"),
         actor_at(f"{place}.actors.diff:DiffActor", name="diff"),
         actor_at(f"{place}.actors.webhook:WebhookActor", name="webhook"),
+        actor_at(f"{place}.language.llm_extract:LlmExtractActor", name="llm_extract"),
+        actor_at(f"{place}.language.classify:ClassifyActor", name="classify"),
+        actor_at(f"{place}.language.summarize:SummarizeActor", name="summarize"),
     ]

@@ -26,7 +26,7 @@ from agentic.core.agents.options import RunOptions
 from agentic.core.agents.requests import RequestAnswer
 from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
 from agentic.core.agents.setup import AgentSetup
-from agentic.core.agents.structured import OUTPUT_TOOL, OutputSpec, output_spec
+from agentic.core.agents.structured import OutputSpec, output_spec
 from agentic.core.agents.threads.entries import ThreadEntry, ThreadTurn
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.calling import call_tool, failed
@@ -48,6 +48,7 @@ from agentic.core.llm.budget import BudgetExceededError
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, TextPart, ToolCall, ToolResult
 from agentic.core.llm.requests import ModelReply, ModelRequest, StopReason
+from agentic.core.llm.structured import OUTPUT_TOOL
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue

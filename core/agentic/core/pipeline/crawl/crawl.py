@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 from pydantic import ValidationError
 
-from agentic.core.actors import Actor, ActorContext, ActorError, Failure, describe_failure
+from agentic.core.actors import Actor, ActorContext, ActorError, Failure, ModelUse, describe_failure
+from agentic.core.actors.model_use import add_use
 from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
 from agentic.core.http import HttpError
 from agentic.core.http.sessions.url_credentials import UrlCredentials
@@ -56,6 +57,9 @@ MAX_SLICES = 32
 
 _FORMER_TOTALS = "crawl"
 """Key of the run's state for uncounted rows of crawls of an older version."""
+
+_MODELS = "models"
+"""Begins the keys of the run's state for the use of models: one for each slice of a superstep."""
 
 WORTH_A_SLICE = 200
 """Number of pages that justify the message of one more slice."""
@@ -141,7 +145,9 @@ class CrawlNode(Executor):
             return await give_up(self._position, state, never_tried(self._position, exc), None, ctx)
         turn = CrawlTurn(state=state)
         if not seeding.is_over:
-            await self._crawl_while(seeding, turn, self._processor(state, step, hidden, ctx), ctx)
+            uses: list[ModelUse] = []
+            await self._crawl_while(seeding, turn, self._processor(state, step, hidden, ctx, uses), ctx)
+            self._keep_use(turn, uses, ctx)
         return turn
 
     @handler
@@ -153,13 +159,15 @@ class CrawlNode(Executor):
         """
         context = self._context(ctx)
         step, hidden = await self._resolved(turn.state, context)
-        processor = self._processor(turn.state, step, hidden, ctx)
+        uses: list[ModelUse] = []
+        processor = self._processor(turn.state, step, hidden, ctx, uses)
         store = self._tools.store_of(ctx.run_id)
         report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
         try:
             counts = await self._work_off(ctx.superstep, turn, processor, store, report)
         finally:
             report.end()
+        self._keep_use(turn, uses, ctx)
         if turn.number > 0:
             return None
         # The next superstep knows the results of the other slices of this one.
@@ -181,8 +189,30 @@ class CrawlNode(Executor):
             )
             for warning in await store.warnings()
         ]
-        state = replace(turn.state, crawl=totals, notes=add_notes(turn.state.notes, notes))
+        state = replace(
+            turn.state,
+            crawl=totals,
+            notes=add_notes(turn.state.notes, notes),
+            models=add_use(turn.state.models, map(self._use_of(ctx), range(MAX_SLICES))),
+        )
         return self._position.bind(state, results)
+
+    def _keep_use(self, turn: CrawlTurn, uses: Sequence[ModelUse], ctx: WorkflowContext) -> None:
+        """Add the use of models by a slice; no other slice of this superstep writes this key."""
+        if (total := add_use(self._use_of(ctx)(turn.number), uses)) is not None and uses:
+            ctx.set_state(self._use_key(turn.number), total)
+
+    def _use_of(self, ctx: WorkflowContext) -> Callable[[int], ModelUse | None]:
+        """Return a function for the use so far by the slices of a number."""
+
+        def read(number: int) -> ModelUse | None:
+            found = ctx.get_state(self._use_key(number))
+            return found if isinstance(found, ModelUse) else None
+
+        return read
+
+    def _use_key(self, number: int) -> str:
+        return f"{_MODELS}.{self._position.step}.{number}"
 
     def _context(self, ctx: WorkflowContext) -> ActorContext:
         return replace(self._tools.context(ctx.run_id), once=TurnOnce(ctx))
@@ -230,10 +260,15 @@ class CrawlNode(Executor):
             report.end()
 
     def _processor(
-        self, state: PipelineState, step: CrawlStep, hidden: Hidden, ctx: WorkflowContext
+        self,
+        state: PipelineState,
+        step: CrawlStep,
+        hidden: Hidden,
+        ctx: WorkflowContext,
+        uses: list[ModelUse],
     ) -> PageProcessor:
         tools = self._tools
-        context = self._context(ctx)
+        context = replace(self._context(ctx), used=uses.append)
 
         async def rerun(name: str) -> None:
             await tools.reruns[name].once(context, state)

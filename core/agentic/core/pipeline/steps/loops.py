@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 from agentic.core.actors import describe_failure
+from agentic.core.actors.model_use import add_use
 from agentic.core.graph import Executor, ItemResult, WorkflowContext, handler
 from agentic.core.logging import get_logger
 from agentic.core.pipeline.expressions.expressions import ReferenceFailedError, evaluate, kind_of
@@ -117,13 +118,19 @@ class CollectNode(Executor):
     @handler
     async def run(self, state: PipelineState) -> LoopItemOutcome:
         """Return the result that the loop keeps of the item."""
+        outcome = LoopItemOutcome(
+            value=None,
+            failures=state.failures,
+            retried=state.retried,
+            notes=state.notes,
+            models=state.models,
+        )
         try:
             value = dump(evaluate(self._collect, state.lookup))
         except ReferenceFailedError as exc:
             failed = StepFailure(step=self._step, failure=describe_failure(exc))
-            failures = (*state.failures, failed)
-            return LoopItemOutcome(value=None, failures=failures, retried=state.retried, notes=state.notes)
-        return LoopItemOutcome(value=value, failures=state.failures, retried=state.retried, notes=state.notes)
+            return replace(outcome, failures=(*state.failures, failed))
+        return replace(outcome, value=value)
 
 
 class JoinNode(Executor):
@@ -154,6 +161,7 @@ class JoinNode(Executor):
             failures=(*outer.failures, *failures),
             retried=(*outer.retried, *retried),
             notes=add_notes(outer.notes, (note for outcome in outcomes for note in outcome.notes)),
+            models=add_use(outer.models, (outcome.models for outcome in outcomes)),
         )
         check_failed(self._position, after.failures)
         values = [_value(outcome) for outcome in outcomes if outcome.value is not None]

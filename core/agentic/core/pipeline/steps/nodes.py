@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
-from agentic.core.actors import ActorContext, ActorError, Again
+from agentic.core.actors import ActorContext, ActorError, Again, ModelUse
+from agentic.core.actors.model_use import add_use
 from agentic.core.graph import Executor, WorkflowContext, handler
 from agentic.core.pipeline.expressions.expressions import ReferenceFailedError
 from agentic.core.pipeline.policies.attempts import GivenUp
@@ -134,10 +135,12 @@ class ActorNode(Executor):
         state = turn.state
         once = TurnOnce(ctx, turn.done)
         warned: list[tuple[str, str]] = []
+        uses: list[ModelUse] = []
         context = replace(
             self._context_of(ctx, once),
             warn=lambda sentence: warned.append(("", sentence)),
             tally=lambda subject, sentence: warned.append((subject, sentence)),
+            used=uses.append,
         )
         try:
             given = await self._call.prepare(state, context)
@@ -147,6 +150,8 @@ class ActorNode(Executor):
             return await give_up(self._position, state, never_tried(self._position, exc), None, ctx)
         tell = tell_changes(ctx, self._position.step, context.decide)
         outcome = await self._call.run(context, given, state, tell)
+        if uses:
+            state = replace(state, models=add_use(state.models, uses))
         if isinstance(outcome, GivenUp):
             failed = StepFailure(step=self._position.step, failure=outcome.failure, attempts=outcome.attempts)
             follows = await give_up(self._position, state, failed, outcome.then, ctx)

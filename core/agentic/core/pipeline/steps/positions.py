@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
-from agentic.core.actors import Failure, describe_failure
+from agentic.core.actors import Failure, ModelUse, describe_failure
 from agentic.core.graph import WorkflowContext
 from agentic.core.logging import get_logger
 from agentic.core.pipeline.errors import StepFailedError
@@ -87,6 +87,7 @@ class LoopItemOutcome:
     retried: tuple[RecoveredStep, ...] = ()
     crawl: CrawlTotals | None = None
     notes: tuple[StepNote, ...] = ()
+    models: ModelUse | None = None
 
 
 async def give_up(
@@ -108,7 +109,13 @@ async def give_up(
     failures = (*state.failures, failed)
     if fails or position.within == "loop":
         await ctx.yield_output(
-            LoopItemOutcome(value=None, failures=failures, retried=state.retried, notes=state.notes)
+            LoopItemOutcome(
+                value=None,
+                failures=failures,
+                retried=state.retried,
+                notes=state.notes,
+                models=state.models,
+            )
         )
         return None
     log.warning("step.skipped", step=position.step, failure_class=failed.failure.failure_class)

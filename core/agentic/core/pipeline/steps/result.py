@@ -9,6 +9,7 @@ from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
+from agentic.core.actors import ModelUse
 from agentic.core.http.errors import PROXY_SUBJECT
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.policies.records import attempt_records
@@ -107,6 +108,26 @@ class PageTotals(_Part):
     rejected: int
 
 
+class ModelTotals(_Part):
+    """The use of language models.
+
+    Attributes:
+        requests: Answered requests.
+        cached: Replies kept from equal requests, of this run or an earlier one; they cost nothing.
+        cached_share: The share of replies that were kept, from 0 to 1.
+        input_tokens: Tokens in.
+        output_tokens: Tokens out.
+        cost_usd: US dollars; None if a price is not known.
+    """
+
+    requests: int
+    cached: int
+    cached_share: float
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
 class PipelineResult(_Part):
     """The result of a pipeline.
 
@@ -125,6 +146,7 @@ class PipelineResult(_Part):
         warnings: Things that successful steps did not find.
         proxies: Warnings about proxies; they say nothing about the results.
         gives_nothing: Whether no step returned anything to store, or had another effect that counts.
+        models: The use of language models; None if no model was asked.
     """
 
     schema_version: Literal[1] = 1
@@ -141,6 +163,7 @@ class PipelineResult(_Part):
     warnings: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
     gives_nothing: bool = False
+    models: ModelTotals | None = None
 
 
 def result_of(spec: PipelineSpec, state: PipelineState, *, may_be_empty: bool = True) -> PipelineResult:
@@ -173,6 +196,7 @@ def result_of(spec: PipelineSpec, state: PipelineState, *, may_be_empty: bool = 
         warnings=tuple(note.text for note in state.notes if not _is_about_proxies(note)),
         proxies=tuple(note.text for note in state.notes if _is_about_proxies(note)),
         gives_nothing=not (may_be_empty or state.crawl or state.has("items") or state.has("item")),
+        models=_models(state.models),
     )
 
 
@@ -197,6 +221,19 @@ def _pages(crawl: CrawlTotals | None) -> PageTotals | None:
     if crawl is None:
         return None
     return PageTotals(**{name: getattr(crawl, name) for name in PageTotals.model_fields})
+
+
+def _models(use: ModelUse | None) -> ModelTotals | None:
+    if use is None:
+        return None
+    return ModelTotals(
+        requests=use.requests,
+        cached=use.cached,
+        cached_share=round(use.cached_share, 4),
+        input_tokens=use.input_tokens,
+        output_tokens=use.output_tokens,
+        cost_usd=use.cost_usd,
+    )
 
 
 def _failures(state: PipelineState) -> dict[str, FailureTotals]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from agentic.core.actors import Failure
+from agentic.core.actors import Failure, ModelUse
 from agentic.core.pipeline.expressions.expressions import Path, ReferenceFailedError, descend
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.types import JSONValue
@@ -137,6 +137,7 @@ class PipelineState:
         skipped: Steps left out because a result they need was never made.
         passed_over: Steps whose ``when`` was not true.
         branch: The branch of the last choice: ``"steps"`` or ``"otherwise"``.
+        models: The use of models so far; None if no model was asked.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.PipelineState"
@@ -150,6 +151,7 @@ class PipelineState:
     skipped: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
     branch: str = ""
+    models: ModelUse | None = None
 
     def has(self, name: str) -> bool:
         """Whether there is a value of that name."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import cast
 
 from agentic.core.actors import ActorError
+from agentic.core.actors.model_use import add_use
 from agentic.core.graph import Executor, ItemResult, WorkflowContext, handler
 from agentic.core.pipeline.errors import PipelineInputError
 from agentic.core.pipeline.expressions.references import resolve
@@ -70,6 +71,7 @@ class OutcomeNode(Executor):
             retried=state.retried,
             crawl=state.crawl,
             notes=state.notes,
+            models=state.models,
         )
 
 
@@ -92,9 +94,10 @@ class LeaveNode(Executor):
             retried=(*outer.retried, *outcome.retried),
             crawl=outcome.crawl or outer.crawl,
             notes=add_notes(outer.notes, outcome.notes),
+            models=add_use(outer.models, (outcome.models,)),
         )
         if outcome.value is None:
-            return await self._failed(outer, outcome, ctx)
+            return await self._failed(replace(outer, models=after.models), outcome, ctx)
         check_failed(self._position, after.failures)
         result = PipelineResult.model_validate_json(outcome.value)
         return self._position.bind(after, {"items": list(result.items), "counts": dict(result.counts)})

@@ -1,0 +1,1 @@
+"""Fake language models."""

@@ -1,0 +1,1 @@
+"""Actors that ask language models about pages, texts and items."""
