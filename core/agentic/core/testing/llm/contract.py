@@ -426,6 +426,8 @@ class LLMAdapterContract:
                 found = await model.complete(asked(tools=TOOLS))
                 assert self.comparable(wire, found) == self.comparable(wire, reply)
 
+        for cut in (index for index, byte in enumerate(raw) if byte == ord("\n")):  # between events
+            await check(cut)
         await check_property(check, 60, cut=st.integers(min_value=0, max_value=len(raw) - 1))
 
     async def test_a_server_that_does_not_listen_is_a_lost_connection(self, wire: ModelWire) -> None:
