@@ -37,9 +37,12 @@ nitpicky = True
 # Names that signatures and docstrings give without their module.
 nitpick_ignore = [
     ("py:class", "collections.abc.Callable[[]"),  # sphinx splits a function without arguments at its comma
+    ("py:class", "Path"),
     ("py:class", "PlatformExecutor"),
     ("py:class", "AgentMapper"),
     ("py:class", "AgentModel"),
+    ("py:class", "AsyncClient"),
+    ("py:class", "AsyncQdrantClient"),
     ("py:class", "BaseModel"),
     ("py:class", "Check"),
     ("py:class", "FieldInfo"),

@@ -82,7 +82,7 @@ class OpenAIModel(SdkAdapter[openai.AsyncOpenAI]):
             base_url=access.url,
             max_retries=0,
             http_client=self._http_client or openai.DefaultAsyncHttpxClient(follow_redirects=False),
-            default_headers=_without(*left_out),
+            default_headers=without_headers(*left_out),
         )
 
     async def close_client(self, client: openai.AsyncOpenAI) -> None:
@@ -98,7 +98,7 @@ class OpenAIModel(SdkAdapter[openai.AsyncOpenAI]):
         async with self.client.chat.completions.with_streaming_response.create(
             **sent.body,
             stream=True,
-            extra_headers=None if self.access.key else _without("Authorization"),
+            extra_headers=None if self.access.key else without_headers("Authorization"),
             extra_body=request.settings.extra or None,
             timeout=openai.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s)),
         ) as response:
@@ -139,6 +139,6 @@ class OpenAIModel(SdkAdapter[openai.AsyncOpenAI]):
                 raise
 
 
-def _without(*names: str) -> Mapping[str, str]:
-    """Return headers that the SDK leaves out."""
+def without_headers(*names: str) -> Mapping[str, str]:
+    """Return headers for the SDK to leave out."""
     return cast(Mapping[str, str], dict.fromkeys(names, openai.Omit()))

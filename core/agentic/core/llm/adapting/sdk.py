@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -17,6 +17,7 @@ from agentic.core.llm.errors import CutReplyError, ModelConnectionError, ModelEr
 from agentic.core.llm.requests import ModelDelta, ModelRequest
 
 ClientT = TypeVar("ClientT")
+AnswerT = TypeVar("AnswerT")
 CONNECT_S = 10.0
 """Seconds until a connection must be open."""
 _Classes = tuple[type[Exception], ...]
@@ -156,6 +157,25 @@ class SdkAdapter(StreamAdapter, Generic[ClientT]):
     @property
     def _secrets(self) -> tuple[str, ...]:
         return (self.access.key,) if self.access.key else ()
+
+    async def answer(self, asked: Awaitable[AnswerT], timeout_s: float) -> AnswerT:
+        """Return the answer to a request that is not streamed, such as one for embeddings.
+
+        Raises:
+            ModelError: The model did not answer.
+        """
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await asked
+        except TimeoutError:
+            error: ModelError = ModelTimeoutError(self.name, f"no answer within {timeout_s:g} s")
+        except Exception as exc:
+            found = self.error_for(exc)
+            if found is None:
+                raise
+            error = found
+        # Raised here, it has no context: the SDK's error would show the request.
+        raise error
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; the adapter can be used again afterwards."""
