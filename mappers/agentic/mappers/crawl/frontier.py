@@ -177,7 +177,7 @@ class SqlCrawlStore:
                 if batch.done or batch.failed or batch.links:  # claims alone never wait
                     self._take_turn(cursor)
                 added = self._add(cursor, batch.links)  # first: a failed page may be one of them
-                fresh, given_up, again = self._mark(cursor, batch)
+                fresh, given_up, again, item_count = self._mark(cursor, batch)
                 beyond = self._unknown(cursor, batch.beyond)
                 self._move(cursor, batch.moves)
                 entries = self._claim(cursor, slice_id, limit, without)
@@ -190,7 +190,7 @@ class SqlCrawlStore:
                 done=len(fresh),
                 failed=len(given_up) - len(again),
                 excluded=sum(page.failure_class in EXCLUDED_CLASSES for page in given_up),
-                items=sum(map(count_items, fresh)),
+                items=item_count,
                 beyond=len(beyond),
                 outside=batch.outside,
                 reread=_count_reread(fresh) + _count_reread(given_up) - _count_reread(again),
@@ -209,20 +209,24 @@ class SqlCrawlStore:
 
     def _mark(
         self, cursor: DriverCursor, batch: CrawlBatch
-    ) -> tuple[list[CrawledPage], list[FailedPage], list[CrawledPage]]:
-        """Mark pages; return the newly done, the newly failed, and the newly done that had failed before."""
+    ) -> tuple[list[CrawledPage], list[FailedPage], list[CrawledPage], int]:
+        """Mark pages; return the newly done, the newly failed, the newly done that had failed before.
+
+        The last part is the number of items on the newly done.
+        """
         keys = [page.url_key for page in batch.done] + [page.url_key for page in batch.failed]
         if not keys:
-            return [], [], []
+            return [], [], [], 0
         states: dict[str, str] = dict(cursor.rows(STATES, {**self._mine, "keys": json.dumps(keys)}))
         fresh = [page for page in batch.done if states.get(page.url_key) != FrontierState.DONE]
         given_up = [page for page in batch.failed if states.get(page.url_key, "") in _OPEN]
-        cursor.run_each(MARK_DONE, [self._done(page) for page in fresh])
+        item_counts = [count_items(page) for page in fresh]
+        cursor.run_each(MARK_DONE, list(map(self._done, fresh, item_counts)))
         cursor.run_each(MARK_FAILED, [self._failed(page) for page in given_up])
         again = [page for page in fresh if states.get(page.url_key) == FrontierState.FAILED]
-        return fresh, given_up, again
+        return fresh, given_up, again, sum(item_counts)
 
-    def _done(self, page: CrawledPage) -> dict[str, Value]:
+    def _done(self, page: CrawledPage, item_count: int) -> dict[str, Value]:
         return {
             **self._mine,
             "page_key": page.url_key,
@@ -230,7 +234,7 @@ class SqlCrawlStore:
             "new_hash": page.content_hash,
             "new_tries": _tries(page.attempts),
             "new_page_key": page.url_key if page.final_url == page.url else url_key(page.final_url),
-            "new_items": count_items(page),
+            "new_items": item_count,
         }
 
     def _failed(self, page: FailedPage) -> dict[str, Value]:

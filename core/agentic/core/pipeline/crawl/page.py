@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
@@ -141,16 +141,16 @@ class PageProcessor:
         """Note what other processes have found out about the crawl."""
         self.scope.join(counts.moves)
 
-    async def process(self, entry: FrontierEntry) -> PageResult:
+    def process(self, entry: FrontierEntry) -> Coroutine[object, object, PageResult]:
         """Fetch a page and read it; failures are retried as the rules say, then returned.
 
         A page from storage is read once, because it stays the same. No request is sent for it: its files are
         not downloaded again.
         """
         if entry.page_key is None:
-            return await self._process(entry)
+            return self._process(entry)
         alone = replace(self, context=self.without_network, levels=without_retries(self.levels))
-        return await alone._process(entry)
+        return alone._process(entry)
 
     async def _process(self, entry: FrontierEntry) -> PageResult:
         found = _Found()

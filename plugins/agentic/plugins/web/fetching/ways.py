@@ -31,7 +31,13 @@ async def fetch_page(ctx: ActorContext, given: FetchInput) -> PageOutput:
     """
     match given.way:
         case "http":
-            page = await _by_http(ctx, given)
+            if given.session is None:  # as nearly all pages, which have no refresh either
+                response = await ctx.http.fetch(_request(given, None))
+                page = page_of(given.url, response, datetime.now(UTC))
+            else:
+                page = await _once(ctx, given)
+            if page.refresh_url is not None:
+                page = await _last_of(page, ctx, given)
             if given.wait_for is not None:
                 page = _complete(page, given)
             return unchecked(PageOutput, {"page": page}, _GIVEN)
@@ -42,14 +48,13 @@ async def fetch_page(ctx: ActorContext, given: FetchInput) -> PageOutput:
 
 
 async def _by_http(ctx: ActorContext, given: FetchInput) -> Page:
-    """Fetch a page, and the one that takes its place; in a circle, the last one before it is the page."""
-    if given.session is None:  # as nearly all pages, which have no refresh either
-        response = await ctx.http.fetch(_request(given, None))
-        page = page_of(given.url, response, datetime.now(UTC))
-    else:
-        page = await _once(ctx, given)
-    if page.refresh_url is None:
-        return page
+    """Fetch a page, and the one that takes its place."""
+    page = await _once(ctx, given)
+    return page if page.refresh_url is None else await _last_of(page, ctx, given)
+
+
+async def _last_of(page: Page, ctx: ActorContext, given: FetchInput) -> Page:
+    """Fetch the pages that take the place of a page; in a circle, the last one before it is the page."""
     seen = {canonical_url(page.final_url)}
     for _ in range(MAX_REFRESHES if given.follow_refresh else 0):
         url = page.successor_url
