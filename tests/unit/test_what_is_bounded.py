@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agentic.core.agents.background import local
 from agentic.core.bus import listening, publisher
 from agentic.core.bus.listening import Listener, Message
 from agentic.core.bus.nats.streams import AUDIT, EVENTS, METRICS, bucket_config
@@ -54,6 +55,7 @@ PROMISED = {
     "questions on the bus": f"{asking.MAX_ASKED:,}",
     "replies of models that a `CacheModel`": f"{caching.MAX_REPLIES:,}",
     "models whose tokens": f"{tokens.MAX_MODELS:,}",
+    "background runs": f"{local.MAX_RUNS:,}, each {local.MAX_PIECES:,} pieces",
     "replies of models in a bucket": f"{key_value_models.KEPT_S / 86_400:.0f} days",
     "`AGENTIC_EVENTS`": f"{(EVENTS.max_age or 0) / 86_400:.0f} days, {(EVENTS.max_bytes or 0) // GIB} GiB",
     "`AGENTIC_AUDIT`": f"{(AUDIT.max_bytes or 0) // MIB} MiB",

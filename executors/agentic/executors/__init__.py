@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from agentic.executors.agents.doctor import AgentsDoctor
     from agentic.executors.agents.factory import ExecutorFactory
     from agentic.executors.api import ApiAgentExecutor
+    from agentic.executors.background.runs import DurableBackgroundRuns
     from agentic.executors.base import AgentWork, BaseAgentExecutor
     from agentic.executors.checkpoints import open_checkpoints
     from agentic.executors.errors import NothingReadError, SourceRefusedError, may_pass, refusal_of
@@ -22,6 +23,7 @@ __all__ = [
     "AgentsDoctor",
     "ApiAgentExecutor",
     "BaseAgentExecutor",
+    "DurableBackgroundRuns",
     "ExecutorFactory",
     "NothingReadError",
     "ProjectHttp",
@@ -41,6 +43,7 @@ _HOMES = {
     "AgentsDoctor": "agents.doctor",
     "ApiAgentExecutor": "api",
     "BaseAgentExecutor": "base",
+    "DurableBackgroundRuns": "background.runs",
     "ExecutorFactory": "agents.factory",
     "NothingReadError": "errors",
     "ProjectHttp": "project_http",

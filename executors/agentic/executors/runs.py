@@ -13,6 +13,7 @@ from typing import Self
 from agentic.core.graph.model.events import WorkflowEvent
 from agentic.core.graph.model.result import RunResult, RunStatus
 from agentic.core.hooks import get_registry
+from agentic.core.ledger import RunRow
 from agentic.core.settings import Settings, load_settings
 from agentic.core.threads import in_thread
 from agentic.executors.agents.ending import end_cut_off
@@ -46,6 +47,14 @@ class RunHandle:
     def run_id(self) -> str:
         """The run."""
         return self._handle.run_id
+
+    def row(self) -> RunRow:
+        """Return the run's row in the ledger.
+
+        Raises:
+            UnknownRunError: The run does not exist.
+        """
+        return self._client.loop.run(self._handle.row())
 
     def status(self) -> RunStatus:
         """Return the run's status.

@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING
 from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
-    from agentic.core.agents.agent import Agent, AgentInput
+    from agentic.core.agents.agent import Agent
+    from agentic.core.agents.background.executor import BackgroundTask, background_workflow
+    from agentic.core.agents.background.local import ProcessBackgroundRuns
+    from agentic.core.agents.background.port import BackgroundRuns
+    from agentic.core.agents.background.token import ContinuationToken
     from agentic.core.agents.chat_agent import ChatAgent, ChatAgentBuilder
     from agentic.core.agents.errors import (
         AgentError,
-        AgentStoppedError,
         AnswerMismatchError,
+        BackgroundError,
+        BackgroundSetupError,
+        ContinuationTokenError,
         OutputNotMetError,
+        PiecesGoneError,
+        TaskFailedError,
+        TaskNotFoundError,
+        TaskUnderWayError,
         ThreadBusyError,
         ThreadConflictError,
         ThreadError,
@@ -50,7 +60,7 @@ if TYPE_CHECKING:
         VectorIndex,
         VectorMatch,
     )
-    from agentic.core.agents.options import RunOptions
+    from agentic.core.agents.options import InvokeOptions, RunOptions
     from agentic.core.agents.reducers.counting import (
         ChainReducer,
         MessageCountingReducer,
@@ -60,8 +70,14 @@ if TYPE_CHECKING:
     )
     from agentic.core.agents.reducers.reducer import ChatReducer
     from agentic.core.agents.reducers.summarizing import SummarizingReducer
-    from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind
-    from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
+    from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer, RequestKind
+    from agentic.core.agents.responses import (
+        AgentChunk,
+        AgentResponse,
+        AgentStoppedError,
+        ChunkKind,
+        ResponseStatus,
+    )
     from agentic.core.agents.specs.building import build_agent
     from agentic.core.agents.specs.loading import AgentSpecError, load_agent_spec, parse_agent_spec
     from agentic.core.agents.specs.spec import AgentSpec, agent_schema
@@ -83,15 +99,24 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Agent": "agent",
-    "AgentInput": "agent",
+    **dict.fromkeys(("BackgroundTask", "background_workflow"), "background.executor"),
+    "BackgroundRuns": "background.port",
+    "ContinuationToken": "background.token",
+    "ProcessBackgroundRuns": "background.local",
     "ChatAgent": "chat_agent",
     "ChatAgentBuilder": "chat_agent",
     **dict.fromkeys(
         (
             "AgentError",
-            "AgentStoppedError",
             "AnswerMismatchError",
+            "BackgroundError",
+            "BackgroundSetupError",
+            "ContinuationTokenError",
             "OutputNotMetError",
+            "PiecesGoneError",
+            "TaskFailedError",
+            "TaskNotFoundError",
+            "TaskUnderWayError",
             "ThreadBusyError",
             "ThreadConflictError",
             "ThreadError",
@@ -128,7 +153,7 @@ _HOMES = {
     "RedisMemoryStore": "memory.redis",
     **dict.fromkeys(("CombinedMemory", "SemanticMemoryProvider"), "memory.semantic"),
     **dict.fromkeys(("InMemoryVectorIndex", "VectorEntry", "VectorIndex", "VectorMatch"), "memory.vectors"),
-    "RunOptions": "options",
+    **dict.fromkeys(("InvokeOptions", "RunOptions"), "options"),
     **dict.fromkeys(
         (
             "ChainReducer",
@@ -141,8 +166,11 @@ _HOMES = {
     ),
     "ChatReducer": "reducers.reducer",
     "SummarizingReducer": "reducers.summarizing",
-    **dict.fromkeys(("RequestAnswer", "PendingRequest", "RequestKind"), "requests"),
-    **dict.fromkeys(("AgentChunk", "AgentResponse", "ChunkKind", "ResponseStatus"), "responses"),
+    **dict.fromkeys(("AgentInput", "RequestAnswer", "PendingRequest", "RequestKind"), "requests"),
+    **dict.fromkeys(
+        ("AgentChunk", "AgentResponse", "AgentStoppedError", "ChunkKind", "ResponseStatus"),
+        "responses",
+    ),
     **dict.fromkeys(("AgentSpec", "agent_schema"), "specs.spec"),
     "build_agent": "specs.building",
     **dict.fromkeys(("AgentSpecError", "load_agent_spec", "parse_agent_spec"), "specs.loading"),
@@ -173,12 +201,18 @@ __all__ = [
     "AgentThread",
     "AgentTool",
     "AnswerMismatchError",
+    "BackgroundError",
+    "BackgroundRuns",
+    "BackgroundSetupError",
+    "BackgroundTask",
     "ChainReducer",
     "ChatAgent",
     "ChatAgentBuilder",
     "ChatReducer",
     "ChunkKind",
     "CombinedMemory",
+    "ContinuationToken",
+    "ContinuationTokenError",
     "Embedder",
     "ExternalTool",
     "FunctionTool",
@@ -186,6 +220,7 @@ __all__ = [
     "HashingEmbedder",
     "InMemoryProvider",
     "InMemoryVectorIndex",
+    "InvokeOptions",
     "KeyValueMemoryStore",
     "KeyValueThreadStore",
     "Memory",
@@ -204,6 +239,8 @@ __all__ = [
     "OutputNotMetError",
     "OutputSchema",
     "PendingRequest",
+    "PiecesGoneError",
+    "ProcessBackgroundRuns",
     "ProcessMemoryStore",
     "QdrantVectorIndex",
     "RedisMemoryStore",
@@ -218,6 +255,9 @@ __all__ = [
     "StoredMemoryProvider",
     "StoredThread",
     "SummarizingReducer",
+    "TaskFailedError",
+    "TaskNotFoundError",
+    "TaskUnderWayError",
     "ThreadBusyError",
     "ThreadConflictError",
     "ThreadEntry",
@@ -243,6 +283,7 @@ __all__ = [
     "WorkflowAsAgent",
     "agent_schema",
     "ask_person",
+    "background_workflow",
     "build_agent",
     "chat_messages",
     "load_agent_spec",

@@ -5,28 +5,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic
 
-from agentic.core.agents.errors import AgentStoppedError
+from agentic.core.agents.background.invoking import BackgroundCalls
+from agentic.core.agents.background.port import BackgroundRuns
+from agentic.core.agents.background.token import ContinuationToken
 from agentic.core.agents.options import DEFAULT_OPTIONS, RunOptions
-from agentic.core.agents.requests import RequestAnswer
-from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, OutputT, ResponseStatus
+from agentic.core.agents.requests import AgentInput
+from agentic.core.agents.responses import (
+    AgentChunk,
+    AgentResponse,
+    AgentStoppedError,
+    ChunkKind,
+    Emit,
+    OutputT,
+    ResponseStatus,
+)
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.agents import AgentTool
 from agentic.core.agents.tools.tool import Approval, Tool
-from agentic.core.llm.messages import ChatMessage
 
 if TYPE_CHECKING:
     from agentic.core.graph import Executor
-
-AgentInput = str | ChatMessage | RequestAnswer | Iterable[ChatMessage | RequestAnswer]
-"""A text, messages, or answers to pending requests. Empty continues an interrupted turn."""
-
-Emit = Callable[[AgentChunk], Awaitable[None]]
 
 _QUEUED = 256  # pieces that wait for a slow reader; then the agent waits, too
 
@@ -38,11 +42,13 @@ class Agent(ABC, Generic[OutputT]):
         name: 1 to 64 letters, digits, ``_`` or ``-``: models see it when the agent is a tool.
         description: Its use; for models that choose among agents.
         store: Where new threads are kept; None for this process.
+        background: Where its background runs work; None for tasks of this process.
     """
 
     name: str
     description: str = ""
     store: ThreadStore | None = None
+    background: BackgroundRuns | None = None
 
     @property
     def id(self) -> str:
@@ -90,7 +96,11 @@ class Agent(ABC, Generic[OutputT]):
             ThreadMisfitError: It belongs to another agent.
             ModelError: The model failed; ``run((), thread)`` continues the turn.
         """
-        response = await self.respond(given, thread or self.new_thread(), options or DEFAULT_OPTIONS, _drop)
+        options = options or DEFAULT_OPTIONS
+        if options.is_background:
+            response = await self._background.run(given, thread, options)
+        else:
+            response = await self.respond(given, thread or self.new_thread(), options, _drop)
         if response.status is ResponseStatus.STOPPED:
             raise AgentStoppedError(self.name, response)
         return response
@@ -102,14 +112,18 @@ class Agent(ABC, Generic[OutputT]):
 
         The last piece has the whole answer in ``response``. A turn that stopped is such an answer, too.
         """
+        options = options or DEFAULT_OPTIONS
+        if options.is_background:
+            async with aclosing(self._background.run_stream(given, thread, options)) as kept:
+                async for one in kept:
+                    yield one
+            return
         pieces: asyncio.Queue[AgentChunk | None] = asyncio.Queue(_QUEUED)
         number = 0
 
         async def work() -> AgentResponse[OutputT]:
             try:
-                return await self.respond(
-                    given, thread or self.new_thread(), options or DEFAULT_OPTIONS, pieces.put
-                )
+                return await self.respond(given, thread or self.new_thread(), options, pieces.put)
             finally:
                 await pieces.put(None)
 
@@ -120,11 +134,10 @@ class Agent(ABC, Generic[OutputT]):
                 piece.sequence = number  # type: ignore[misc]  # numbered where it leaves
                 yield piece
             response = await working
-            path = (options or DEFAULT_OPTIONS).path
             yield AgentChunk(
                 kind=ChunkKind.FINISHED,
                 author_name=self.name,
-                path=path,
+                path=options.path,
                 sequence=number + 1,
                 response=response,
             )
@@ -139,6 +152,60 @@ class Agent(ABC, Generic[OutputT]):
     ) -> AgentResponse[OutputT]:
         """Do as :meth:`run`."""
         return await self.run(given, thread, options=options)
+
+    async def invoke_with_background(
+        self, given: AgentInput = (), thread: AgentThread | None = None, options: RunOptions | None = None
+    ) -> AgentResponse[OutputT]:
+        """Start a background run, or ask for its answer.
+
+        With ``allow_background``, the run begins elsewhere, and the response is ``in_progress`` and has a
+        ``token``. With ``continuation_token``, the response is ``in_progress`` again, or the answer.
+        Without either this is :meth:`run`.
+
+        Args:
+            given: As for :meth:`run`; nothing with a token.
+            thread: The conversation; not needed with a token. One with a store gets the new entries.
+            options: Of this run.
+
+        Raises:
+            AgentStoppedError: As by :meth:`run`; or the run was cancelled.
+            BackgroundSetupError: The agent, the thread or an option cannot be used in a background run.
+            ContinuationTokenError: The token is of another agent, or has expired.
+            TaskUnderWayError: A background run works on the thread already.
+            TaskNotFoundError: No such run is known.
+            TaskFailedError: The run failed.
+        """
+        return await self.run(given, thread, options=options)
+
+    def invoke_stream_with_background(
+        self, given: AgentInput = (), thread: AgentThread | None = None, options: RunOptions | None = None
+    ) -> AsyncIterator[AgentChunk]:
+        """Start a background run, or continue to read it, in pieces; see :meth:`invoke_with_background`.
+
+        Each piece has a ``token``, and a reader that was cut off continues with the last one it has. The end
+        of a reader does not end the run.
+
+        Raises:
+            PiecesGoneError: The run does not keep pieces that follow the token's.
+        """
+        return self.run_stream(given, thread, options=options)
+
+    async def cancel_background(self, token: ContinuationToken, reason: str = "by its caller") -> bool:
+        """Stop a background run; False if it has ended. ``run((), thread)`` continues its turn.
+
+        Args:
+            token: Of the run.
+            reason: For readers of the answer.
+
+        Raises:
+            ContinuationTokenError: The token is of another agent, or has expired.
+            TaskNotFoundError: No such run is known.
+        """
+        return await self._background.cancel(token, reason)
+
+    @property
+    def _background(self) -> BackgroundCalls:
+        return BackgroundCalls(self, self.background)
 
     def as_executor(self) -> Executor:
         """Return a node of a graph that is this agent; see :class:`AgentExecutor` for its options."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, Self, overload
 
-from agentic.core.agents.agent import Agent, AgentInput, Emit
+from agentic.core.agents.agent import Agent
+from agentic.core.agents.background.port import BackgroundRuns
 from agentic.core.agents.errors import ToolDefinitionError
 from agentic.core.agents.guards import Guard
 from agentic.core.agents.limits import DEFAULT_LIMITS, UsageLimits
 from agentic.core.agents.memory.provider import MemoryProvider
 from agentic.core.agents.options import RunOptions
 from agentic.core.agents.reducers.reducer import ChatReducer
-from agentic.core.agents.responses import AgentResponse, OutputT
+from agentic.core.agents.requests import AgentInput
+from agentic.core.agents.responses import AgentResponse, Emit, OutputT
 from agentic.core.agents.setup import AgentSetup
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
@@ -53,6 +55,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         memory: Its knowledge beyond the conversation.
         guards: Checks of input, calls and answer.
         store: Where its threads are kept.
+        background: Where its background runs work; tasks of this process if omitted.
 
     Raises:
         ToolDefinitionError: A name cannot be used, or two tools have the same.
@@ -75,6 +78,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         memory: Sequence[MemoryProvider] = ...,
         guards: Sequence[Guard] = ...,
         store: ThreadStore | None = ...,
+        background: BackgroundRuns | None = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -93,6 +97,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         memory: Sequence[MemoryProvider] = ...,
         guards: Sequence[Guard] = ...,
         store: ThreadStore | None = ...,
+        background: BackgroundRuns | None = ...,
     ) -> None: ...
     def __init__(  # noqa: PLR0913  # the parts of an agent, all optional
         self,
@@ -110,6 +115,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         memory: Sequence[MemoryProvider] = (),
         guards: Sequence[Guard] = (),
         store: ThreadStore | None = None,
+        background: BackgroundRuns | None = None,
     ) -> None:
         if NAME.fullmatch(name) is None:
             raise ToolDefinitionError(
@@ -118,6 +124,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         self.name = name
         self.description = description
         self.store = store
+        self.background = background
         self.setup = AgentSetup(
             name=name,
             model=llm(model) if isinstance(model, str) else model,
@@ -201,6 +208,10 @@ class ChatAgentBuilder:
     def message_store(self, store: ThreadStore) -> Self:
         """Set where threads are kept."""
         return self._with(store=store)
+
+    def background(self, runs: BackgroundRuns) -> Self:
+        """Set where background runs work."""
+        return self._with(background=runs)
 
     def message_store_factory(self, factory: Callable[[], ThreadStore]) -> Self:
         """Set where threads are kept, by a function that makes the store."""

@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from agentic.core.errors import AgenticError
-
-if TYPE_CHECKING:
-    from agentic.core.agents.responses import AgentResponse
 
 
 class AgentError(AgenticError):
     """Base class of the errors of agents."""
-
-
-class AgentStoppedError(AgentError):
-    """An agent stopped before its answer: it reached a limit, a guard stopped it, or the model refused.
-
-    Attributes:
-        response: The work until then: messages, usage, and the reason.
-    """
-
-    def __init__(self, agent: str, response: AgentResponse[Any]) -> None:
-        super().__init__(f"agent {agent!r} stopped without an answer: {response.reason}")
-        self.agent = agent
-        self.response = response
 
 
 class OutputNotMetError(AgentError, ValueError):
@@ -131,3 +114,64 @@ class ThreadMisfitError(ThreadError, ValueError):
         )
         self.thread_id = thread_id
         self.agent = agent
+
+
+class BackgroundError(AgentError):
+    """Base class of the errors of background runs."""
+
+
+class BackgroundSetupError(BackgroundError, ValueError):
+    """An agent, a thread or an option cannot be used in a background run."""
+
+
+class ContinuationTokenError(BackgroundError, ValueError):
+    """A token cannot be used."""
+
+
+class TaskUnderWayError(BackgroundError):
+    """A background run works on the thread."""
+
+    def __init__(self, thread_id: str, turn: str) -> None:
+        super().__init__(
+            f"a background run takes turn {turn!r} of thread {thread_id!r}; wait for its answer, or cancel it"
+        )
+        self.thread_id = thread_id
+        self.turn = turn
+
+
+class TaskNotFoundError(BackgroundError, LookupError):
+    """No background run of that id is known here."""
+
+    def __init__(self, task_id: str, thread_id: str) -> None:
+        super().__init__(
+            f"no background run {task_id!r} is known here: its process has ended, or it was removed; if "
+            f"thread {thread_id!r} is stored, agent.run((), thread) continues its turn"
+        )
+        self.task_id = task_id
+        self.thread_id = thread_id
+
+
+class TaskFailedError(BackgroundError):
+    """A background run failed."""
+
+    def __init__(self, agent: str, task_id: str, reason: str) -> None:
+        super().__init__(
+            f"background run {task_id} of agent {agent!r} failed: {reason}; agent.run((), thread) continues "
+            "its turn"
+        )
+        self.agent = agent
+        self.task_id = task_id
+        self.reason = reason
+
+
+class PiecesGoneError(BackgroundError, LookupError):
+    """Some pieces after a token's are not kept."""
+
+    def __init__(self, task_id: str, sequence: int, first: int) -> None:
+        super().__init__(
+            f"background run {task_id} keeps its pieces from {first} on, and the token has seen {sequence}: "
+            "poll for the answer, or read the thread"
+        )
+        self.task_id = task_id
+        self.sequence = sequence
+        self.first = first

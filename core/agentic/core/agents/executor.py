@@ -10,10 +10,15 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from agentic.core.agents.agent import Agent
-from agentic.core.agents.errors import AgentStoppedError
 from agentic.core.agents.options import RunOptions
 from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind
-from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
+from agentic.core.agents.responses import (
+    AgentChunk,
+    AgentResponse,
+    AgentStoppedError,
+    ChunkKind,
+    ResponseStatus,
+)
 from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.graph import (
@@ -130,27 +135,18 @@ class AgentExecutor(Executor):
         options = RunOptions(idempotency_key=ctx.idempotency_key, approval_s=self.approval_s, journal=journal)
 
         async def emit(piece: AgentChunk) -> None:
-            for event in _events(piece):
+            for event in events_of(piece):
                 await ctx.add_event(event)
 
-        name = self.agent.name
         if thread.find_turn(ctx.idempotency_key) is None:
-            text = "\n\n".join(message.text for message in messages)
-            await ctx.add_event(CustomEvent(type=MESSAGE, data={"agent": name, "text": text}))
+            await ctx.add_event(input_event(self.agent.name, messages))
         response = self.accept(await self.agent.respond(messages, thread, options, emit))
         if self.remembers:
             ctx.local[_ENTRIES] = [
                 one.model_dump(mode="json", exclude_defaults=True) for one in thread.entries
             ]
-        facts: dict[str, JSONValue] = {
-            "agent": self.agent.name,
-            "path": [],
-            "text": response.text,
-            "usage": response.usage.model_dump(mode="json", exclude_defaults=True),
-        }
-        await ctx.add_event(CustomEvent(type=COMPLETED, data=facts))
-        told: dict[str, JSONValue] = {"agent": name, "text": response.text, "status": str(response.status)}
-        await ctx.add_event(CustomEvent(type=RESPONSE, data=told))
+        for event in answer_events(response):
+            await ctx.add_event(event)
         said = tuple(one for one in response.messages if one.text and not one.tool_calls)[-1:]
         if not said and response.text:  # an earlier try has added the answer
             said = (ChatMessage.assistant(response.text, author_name=self.agent.name),)
@@ -246,7 +242,31 @@ class ContextJournal:
         return RequestAnswer(request_id=request.id, approved=response.approved, reason=response.reason)
 
 
-def _events(piece: AgentChunk) -> Iterator[CustomEvent]:
+def input_event(agent: str, messages: Sequence[ChatMessage]) -> CustomEvent:
+    """Return the event of the input of a turn."""
+    text = "\n\n".join(message.text for message in messages)
+    return CustomEvent(type=MESSAGE, data={"agent": agent, "text": text})
+
+
+def answer_events(response: AgentResponse[Any]) -> Iterator[CustomEvent]:
+    """Yield the events of an answer."""
+    facts: dict[str, JSONValue] = {
+        "agent": response.agent,
+        "path": [],
+        "text": response.text,
+        "usage": response.usage.model_dump(mode="json", exclude_defaults=True),
+    }
+    yield CustomEvent(type=COMPLETED, data=facts)
+    told: dict[str, JSONValue] = {
+        "agent": response.agent,
+        "text": response.text,
+        "status": str(response.status),
+    }
+    yield CustomEvent(type=RESPONSE, data=told)
+
+
+def events_of(piece: AgentChunk) -> Iterator[CustomEvent]:
+    """Yield the live events of a piece."""
     if (update := _update(piece)) is not None:
         yield update
     if piece.kind is ChunkKind.TOOL_STARTED and (call := piece.tool_call) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentic.core.agents.background.token import ContinuationToken
 from agentic.core.agents.journal import EffectJournal
 from agentic.core.agents.limits import UsageLimits
 from agentic.core.llm.requests import ModelSettings
@@ -19,6 +20,9 @@ class RunOptions:
         output_type: The type of the output.
         limits: Limits of the turn.
         settings: Settings of the model, over the agent's.
+        allow_background: Run elsewhere, and return at once with a token; see
+            :meth:`~agentic.core.agents.Agent.invoke_with_background`.
+        continuation_token: Return the answer of this background run, or more of its pieces.
         idempotency_key: Id of the turn. The same key again returns the same answer, or continues its turn.
         approval_s: Seconds after which an unanswered request counts as rejected.
         facts: For tools: ``ToolContext.facts``. Never stored.
@@ -29,11 +33,21 @@ class RunOptions:
     output_type: Any = None
     limits: UsageLimits | None = None
     settings: ModelSettings | None = None
+    allow_background: bool = False
+    continuation_token: ContinuationToken | None = None
     idempotency_key: str | None = None
     approval_s: float | None = None
     facts: Mapping[str, object] | None = None
     path: tuple[str, ...] = ()
     journal: EffectJournal | None = None
 
+    @property
+    def is_background(self) -> bool:
+        """Whether the call begins a background run, or continues with one."""
+        return self.allow_background or self.continuation_token is not None
+
 
 DEFAULT_OPTIONS = RunOptions()
+
+InvokeOptions = RunOptions
+"""The name that calls with background runs use."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentic.core.llm.messages import ToolCall
+from agentic.core.llm.messages import ChatMessage, ToolCall
 from agentic.core.types import JSONValue
 
 
@@ -64,6 +65,10 @@ class RequestAnswer(BaseModel):
     reason: str = ""
     result: JSONValue = None
     answered_by: str = ""
+
+
+AgentInput = str | ChatMessage | RequestAnswer | Iterable[ChatMessage | RequestAnswer]
+"""A text, messages, or answers to pending requests. Empty continues an interrupted turn."""
 
 
 def request_id(turn: str, call: ToolCall, tool_version: str) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, TypeAdapter
 from typing_extensions import TypeVar as DefaultTypeVar
 
+from agentic.core.agents.background.token import ContinuationToken
+from agentic.core.agents.errors import AgentError
 from agentic.core.agents.requests import PendingRequest
 from agentic.core.llm.messages import ChatMessage, ToolCall, ToolResult
 from agentic.core.llm.usage import TokenUsage
@@ -28,6 +31,9 @@ class ResponseStatus(StrEnum):
     __wire_name__ = "agentic.agents.ResponseStatus"
 
     COMPLETE = "complete"
+    IN_PROGRESS = "in_progress"
+    """A background run works on it: ask again with ``token``."""
+
     NEEDS_INPUT = "needs_input"
     """The agent waits for answers: see ``pending``."""
 
@@ -55,6 +61,7 @@ class AgentResponse(BaseModel, Generic[OutputT]):
     usage: TokenUsage = Field(default=TokenUsage(), description="Of the whole turn.")
     pending: tuple[PendingRequest, ...] = ()
     reason: str = Field(default="", description="Why the run stopped, if it did.")
+    token: ContinuationToken | None = Field(default=None, description="Of a background run.")
     _output: Any = PrivateAttr(default=None)
 
     @property
@@ -109,6 +116,19 @@ class AgentResponse(BaseModel, Generic[OutputT]):
         return self.model_copy(update={"messages": short}).with_output(None)
 
 
+class AgentStoppedError(AgentError):
+    """An agent stopped before its answer: it reached a limit, a guard stopped it, or the model refused.
+
+    Attributes:
+        response: The work until then: messages, usage, and the reason.
+    """
+
+    def __init__(self, agent: str, response: AgentResponse[Any]) -> None:
+        super().__init__(f"agent {agent!r} stopped without an answer: {response.reason}")
+        self.agent = agent
+        self.response = response
+
+
 def _shortened(message: ChatMessage) -> ChatMessage:
     parts = tuple(_cut(part) if isinstance(part, ToolResult) else part for part in message.parts)
     return message if parts == message.parts else message.model_copy(update={"parts": parts})
@@ -153,6 +173,7 @@ class AgentChunk:
         message: A whole message; it is in the thread now.
         request: A request that the agent waits for.
         response: The whole answer: of the last piece.
+        token: Of a background run: a reader that stops here continues with it.
     """
 
     kind: ChunkKind
@@ -165,8 +186,13 @@ class AgentChunk:
     message: ChatMessage | None = None
     request: PendingRequest | None = None
     response: AgentResponse[Any] | None = None
+    token: ContinuationToken | None = None
 
     @property
     def done(self) -> bool:
         """Whether it is the last piece of the outermost agent."""
         return self.kind is ChunkKind.FINISHED and not self.path
+
+
+Emit = Callable[[AgentChunk], Awaitable[None]]
+"""Takes the pieces of an answer."""

@@ -8,14 +8,14 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from agentic.core.agents.agent import Agent, AgentInput, Emit
+from agentic.core.agents.agent import Agent
 from agentic.core.agents.chat_agent import ChatAgent
 from agentic.core.agents.errors import AnswerMismatchError, ThreadBusyError, ThreadMisfitError
 from agentic.core.agents.executor import COMPLETED, UPDATE, AgentExecutorResponse
 from agentic.core.agents.journal import ThreadJournal
 from agentic.core.agents.options import RunOptions
-from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind
-from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
+from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer, RequestKind
+from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, Emit, ResponseStatus
 from agentic.core.agents.threads.entries import ThreadEntry, ThreadTurn
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
@@ -337,7 +337,7 @@ class _WorkflowTurn:
             parts=dict(checkpoint.parts),
         )
         known = self._turn.asked or {}
-        asked = tuple(_pending(request) for request in pending if request.id not in known)
+        asked = tuple(pending_request(request) for request in pending if request.id not in known)
         await self._add(asked=asked, state=state.model_dump(mode="json"), usage=self.usage)
         for request in asked:
             await self.emit(self._chunk(ChunkKind.REQUEST, request=request))
@@ -375,7 +375,8 @@ async def _restore(paused: _Paused, store: MemoryCheckpointStore) -> None:
     await store.save(Checkpoint(CheckpointMetadata(**facts), paused.head, paused.parts))
 
 
-def _pending(request: InfoRequest) -> PendingRequest:
+def pending_request(request: InfoRequest) -> PendingRequest:
+    """Return a request of a run as agents show it."""
     is_approval = request.response_type.endswith(".ApprovalResponse")
     data = as_json(request.data)
     question = data.get("action") if isinstance(data, dict) else data

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentic.core.actors.ports import SecretStore
-from agentic.core.agents.agent import Agent, AgentInput, Emit
+from agentic.core.agents.agent import Agent
 from agentic.core.agents.chat_agent import ChatAgent
 from agentic.core.agents.memory.stored import MemoryStore
 from agentic.core.agents.options import RunOptions
-from agentic.core.agents.responses import AgentResponse
+from agentic.core.agents.requests import AgentInput
+from agentic.core.agents.responses import AgentResponse, Emit
 from agentic.core.agents.specs.building import build_agent
 from agentic.core.agents.specs.models import secret_names
 from agentic.core.agents.specs.spec import AgentSpec

@@ -128,12 +128,32 @@ class AgentThread:
             ThreadConflictError: Another process has added one meanwhile; nothing is changed.
         """
         if self.store is not None:
-            if not self._is_kept:
-                await self.store.create(self.id, self.metadata)
-                self._is_kept = True
+            await self.ensure_kept()
             await self.store.append(self.id, len(self.entries) + 1, entry)
         self.entries.append(entry)
         self._turns[entry.turn] = self._turns.get(entry.turn, ThreadTurn(entry.turn)).with_entry(entry)
+
+    async def refresh(self) -> None:
+        """Read the entries that other processes have added. A thread without a store is unchanged.
+
+        Raises:
+            ThreadNotFoundError: The store does not have it.
+            ThreadFormatError: It cannot be read.
+        """
+        if self.store is not None:
+            self.entries = list((await self.store.load(self.id)).entries)
+            self._turns = turns_of(self.entries)
+            self._is_kept = True
+
+    async def ensure_kept(self) -> None:
+        """Create it in its store, if it is new.
+
+        Raises:
+            ThreadExistsError: The store has another thread of this id.
+        """
+        if self.store is not None and not self._is_kept:
+            await self.store.create(self.id, self.metadata)
+            self._is_kept = True
 
     def serialize(self) -> bytes:
         """Return the whole thread as JSON."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from agentic.core.agents.errors import AgentStoppedError, ToolError
+from agentic.core.agents.errors import ToolError
 from agentic.core.agents.options import RunOptions
-from agentic.core.agents.responses import AgentChunk, AgentResponse, ResponseStatus
+from agentic.core.agents.responses import AgentChunk, AgentResponse, AgentStoppedError, ResponseStatus
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.tool import Approval, Tool, ToolContext
 from agentic.core.types import JSONValue

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from agentic.core.agents.agent import AgentInput
-from agentic.core.agents.requests import RequestAnswer
+from collections.abc import Sequence
+
+from agentic.core.agents.errors import AnswerMismatchError, ThreadBusyError
+from agentic.core.agents.requests import AgentInput, RequestAnswer
+from agentic.core.agents.threads.thread import AgentThread
+from agentic.core.ids import new_id
 from agentic.core.llm.messages import ChatMessage
 
 
@@ -24,3 +28,34 @@ def parted(given: AgentInput) -> tuple[tuple[ChatMessage, ...], tuple[RequestAns
             f"an agent takes texts, ChatMessage and RequestAnswer, not {type(odd).__name__}: {odd!r:.100}"
         )
     return messages, answers
+
+
+def check_input(
+    thread: AgentThread,
+    messages: Sequence[ChatMessage],
+    answers: Sequence[RequestAnswer],
+    key: str | None = None,
+) -> str:
+    """Return the id of the turn that an input begins or continues.
+
+    Args:
+        thread: The conversation.
+        messages: Of the input.
+        answers: Of the input.
+        key: The turn's id, if the caller has one.
+
+    Raises:
+        AnswerMismatchError: An answer belongs to no open request.
+        ThreadBusyError: The thread waits for answers.
+    """
+    last = thread.turn
+    if key is not None and (known := thread.find_turn(key)):
+        last, messages = known, ()
+    is_open = last is not None and last.ended is None
+    open_ids = [request.id for request in last.pending] if last is not None and is_open else []
+    for answer in answers:
+        if answer.request_id not in open_ids:
+            raise AnswerMismatchError(answer.request_id, open_ids)
+    if messages and len(answers) < len(open_ids):
+        raise ThreadBusyError(thread.id, open_ids)
+    return last.id if last and (is_open or last.id == key) else key or new_id()

@@ -11,20 +11,14 @@ from typing import Any, assert_never
 
 from pydantic import BaseModel
 
-from agentic.core.agents.agent import AgentInput, Emit
 from agentic.core.agents.conversation import well_formed
-from agentic.core.agents.errors import (
-    AnswerMismatchError,
-    OutputNotMetError,
-    ThreadBusyError,
-    ThreadMisfitError,
-)
+from agentic.core.agents.errors import OutputNotMetError, ThreadMisfitError
 from agentic.core.agents.journal import EffectJournal, PartJournal, ThreadJournal
 from agentic.core.agents.limits import UsageLimits, limit_before_model, limit_before_tools
 from agentic.core.agents.memory.provider import MemoryProvider, MemoryScope
 from agentic.core.agents.options import RunOptions
-from agentic.core.agents.requests import RequestAnswer
-from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
+from agentic.core.agents.requests import AgentInput, RequestAnswer
+from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, Emit, ResponseStatus
 from agentic.core.agents.setup import AgentSetup
 from agentic.core.agents.structured import OutputSpec, output_spec
 from agentic.core.agents.threads.entries import ThreadEntry, ThreadTurn
@@ -40,9 +34,8 @@ from agentic.core.agents.turns.deciding import (
     SettleCalls,
     next_step,
 )
-from agentic.core.agents.turns.inputs import parted
+from agentic.core.agents.turns.inputs import check_input, parted
 from agentic.core.errors import line_of
-from agentic.core.ids import new_id
 from agentic.core.llm.adapter import StructuredMode, opened_stream
 from agentic.core.llm.budget import BudgetExceededError
 from agentic.core.llm.errors import CutReplyError
@@ -137,31 +130,28 @@ class TurnRun:
     async def _take_in(self, given: AgentInput) -> None:
         """Begin a turn with the input, or continue the open one with answers."""
         messages, answers = parted(given)
-        key, last = self.options.idempotency_key, self.thread.turn
-        if key is not None and (known := self.thread.find_turn(key)):
-            last = known
+        key = self.options.idempotency_key
+        is_known = key is not None and self.thread.find_turn(key) is not None
+        has_turn = self.thread.turn is not None
+        self.turn_id = check_input(self.thread, messages, answers, key)
+        if is_known:
             messages = ()  # it has them
-        is_open = last is not None and last.ended is None
-        self.turn_id = last.id if last and (is_open or last.id == key) else key or new_id()
-        pending = last.pending if last is not None and is_open else ()
-        open_ids = [request.id for request in pending]
-        for answer in answers:
-            if answer.request_id not in open_ids:
-                raise AnswerMismatchError(answer.request_id, open_ids)
-        if messages and len(answers) < len(pending):
-            raise ThreadBusyError(self.thread.id, open_ids)
-        if not messages and not answers and last is None:
+        if not messages and not answers and not has_turn:
             raise ValueError(
                 f"agent {self.agent.name!r} was given nothing to answer: pass a text or messages"
             )
         if messages or answers:
             heard = tuple(_as_heard(message, self.agent.name) for message in messages)
-            await self._add(messages=heard, answers=answers, is_input=True)
-        if messages:
-            for guard in self.agent.guards:
-                if (reason := await guard.check_input(messages)) is not None:
-                    await self._add(ended=STOPPED, reason=reason)
-                    return
+            reason = await self._refusal(messages) if messages else None
+            # In one entry: a process that dies between two would continue without the guards.
+            ended = None if reason is None else STOPPED
+            await self._add(messages=heard, answers=answers, is_input=True, ended=ended, reason=reason or "")
+
+    async def _refusal(self, messages: Sequence[ChatMessage]) -> str | None:
+        for guard in self.agent.guards:
+            if (reason := await guard.check_input(messages)) is not None:
+                return reason
+        return None
 
     async def _call_model(self, turn: ThreadTurn, number: int) -> None:
         reached = limit_before_model(self.limits, turn.usage, time.monotonic() - self.begun)

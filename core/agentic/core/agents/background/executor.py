@@ -1,0 +1,169 @@
+"""An agent as a durable workflow: any worker takes its turn, or continues it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agentic.core.agents.agent import Agent
+from agentic.core.agents.errors import BackgroundSetupError, TaskUnderWayError
+from agentic.core.agents.executor import (
+    UPDATE,
+    AgentExecutorResponse,
+    ContextJournal,
+    answer_events,
+    events_of,
+    input_event,
+)
+from agentic.core.agents.options import RunOptions
+from agentic.core.agents.requests import PendingRequest, RequestAnswer
+from agentic.core.agents.responses import AgentChunk, ChunkKind
+from agentic.core.agents.threads.thread import AgentThread
+from agentic.core.graph import (
+    CustomEvent,
+    Executor,
+    RunResult,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowConfig,
+    WorkflowContext,
+    handler,
+)
+from agentic.core.graph.model.policies import ONCE, RetryPolicy
+from agentic.core.llm.messages import ChatMessage
+from agentic.core.types import JSONValue
+
+
+class BackgroundTask(BaseModel):
+    """The work that a background run gives to a worker. The conversation is in the thread."""
+
+    __wire_name__ = "agentic.agents.BackgroundTask"
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agent: str = Field(description="Name of the agent.")
+    thread_id: str
+    turn: str = Field(description="Id of the turn.")
+    input: tuple[ChatMessage, ...] = ()
+    answers: tuple[RequestAnswer, ...] = ()
+    approval_s: float | None = None
+
+
+class BackgroundAgentExecutor(Executor):
+    """An agent that works on threads of a store.
+
+    Each reply and each result is kept twice before the next step: as an effect of the run, and in the thread.
+    A worker that dies loses neither; the next one reads the thread, and finds in the run the effect that the
+    thread lacks. Requests to people end the run: they are in the answer, and another run takes the answers.
+
+    Args:
+        agent: With a store that all workers reach.
+        retry: How often a failing run is tried; effects of earlier tries are kept.
+
+    Raises:
+        BackgroundSetupError: The agent has no store.
+    """
+
+    def __init__(self, agent: Agent[Any], *, retry: RetryPolicy | None = None) -> None:
+        super().__init__(agent.name, retry=retry or ONCE)
+        if agent.store is None:
+            raise BackgroundSetupError(
+                f"agent {agent.name!r} has no store, so a worker could not find its threads: pass "
+                "store=SqlThreadStore(...) or another one"
+            )
+        self.agent = agent
+        self._store = agent.store
+
+    @handler
+    async def on_task(self, task: BackgroundTask, ctx: WorkflowContext[Any, Any]) -> AgentExecutorResponse:
+        """Take the turn, or continue it."""
+        if task.agent != self.agent.name:
+            raise BackgroundSetupError(
+                f"this workflow runs agent {self.agent.name!r}, not {task.agent!r}: name the other workflow"
+            )
+        thread = await AgentThread.load(task.thread_id, self._store)
+        begun = await ctx.once("background.begun", lambda: len(thread.entries))
+        is_new = len(thread.entries) == begun
+        last = thread.turn
+        if is_new and last is not None and last.ended is None and last.id != task.turn:
+            raise TaskUnderWayError(thread.id, last.id)
+        given: tuple[ChatMessage | RequestAnswer, ...] = (*task.input, *task.answers) if is_new else ()
+        # An open turn takes the input: with its own id as the key, it would take the input as known.
+        key = None if is_new and thread.find_turn(task.turn) else task.turn
+
+        async def emit(piece: AgentChunk) -> None:
+            for event in _events(piece):
+                await ctx.add_event(event)
+
+        if task.input and is_new:
+            await ctx.add_event(input_event(self.agent.name, task.input))
+        if not is_new or ctx.attempt > 1:  # a reader may have half of a text
+            await emit(AgentChunk(kind=ChunkKind.RESTARTED, author_name=self.agent.name))
+        options = RunOptions(idempotency_key=key, approval_s=task.approval_s, journal=BackgroundJournal(ctx))
+        response = await self.agent.respond(given, thread, options, emit)
+        for event in answer_events(response):
+            await ctx.add_event(event)
+        # The messages are in the thread.
+        kept = response.stored().model_copy(update={"messages": ()})
+        return AgentExecutorResponse(executor_id=self.id, agent_response=kept)
+
+
+def _events(piece: AgentChunk) -> Iterator[CustomEvent]:
+    yield from events_of(piece)
+    if piece.kind is ChunkKind.MESSAGE:  # readers find it in the thread
+        facts: dict[str, JSONValue] = {
+            "agent": piece.author_name,
+            "path": list(piece.path),
+            "kind": "message",
+        }
+        yield CustomEvent(type=UPDATE, data=facts)
+
+
+class BackgroundJournal:
+    """Keeps the effects in the run, and leaves requests to the thread.
+
+    Args:
+        ctx: Of the activation.
+    """
+
+    def __init__(self, ctx: WorkflowContext[Any, Any]) -> None:
+        self._effects = ContextJournal(ctx)
+
+    async def once(self, key: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
+        """Run an effect once; see :class:`~agentic.core.agents.journal.EffectJournal`."""
+        return await self._effects.once(key, effect)
+
+    async def ask(self, requests: Sequence[PendingRequest]) -> None:
+        """Return nothing: the answers come with another run."""
+        del requests
+
+    async def run_workflow(self, key: str, workflow: Workflow, message: object) -> RunResult:
+        """Run a workflow as a sub-run; its requests are the run's."""
+        return await self._effects.run_workflow(key, workflow, message)
+
+
+def background_workflow(
+    agent: Agent[Any],
+    *,
+    version: str = "1",
+    retry: RetryPolicy | None = None,
+    config: WorkflowConfig | None = None,
+) -> Workflow:
+    """Return the workflow that runs an agent in the background, on workers.
+
+    Give its factory to workers as any durable workflow: by a plugin, or in a module that
+    ``AGENTIC_WORKFLOW_MODULES`` names.
+
+    Args:
+        agent: With a store that all workers reach.
+        version: Of the workflow; see :class:`~agentic.core.WorkflowBuilder`.
+        retry: How often a failing run is tried.
+        config: Of its runs.
+
+    Raises:
+        BackgroundSetupError: The agent has no store.
+    """
+    node = BackgroundAgentExecutor(agent, retry=retry)
+    return WorkflowBuilder(f"background-{agent.name}", version=version, config=config).set_start(node).build()

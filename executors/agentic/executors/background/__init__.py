@@ -1,0 +1,1 @@
+"""Background runs of agents as durable runs: any worker continues them."""
