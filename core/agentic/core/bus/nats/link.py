@@ -14,6 +14,7 @@ from nats.js.api import StreamConfig
 from nats.js.errors import APIError, ServiceUnavailableError
 
 from agentic.core.bus.errors import BusDeniedError, BusUnavailableError
+from agentic.core.bus.nats import load_websockets
 from agentic.core.bus.nats.access import NatsAccess
 from agentic.core.bus.nats.streams import MIN_API_LEVEL, ensure_stream, name_of
 from agentic.core.logging import get_logger
@@ -143,6 +144,8 @@ class NatsLink:
         self.last_error = ""
         proofs = self._access.options()
         servers = [server.strip() for server in self._url.split(",")]
+        if any(server.startswith(("ws://", "wss://")) for server in servers):
+            load_websockets()
         try:
             async with asyncio.timeout(_CONNECT_S * len(servers)):
                 client = await nats.connect(
