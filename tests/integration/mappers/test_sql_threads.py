@@ -68,5 +68,5 @@ async def test_another_process_continues_a_thread(migrated_database: Database, m
         reopened = SqlThreadStore(database, project_id=find_project(session, "ours").id)
     again = await AgentThread.load(thread.id, reopened)
     await ChatAgent(ScriptedModel(["yes"]), name="host").run("still there?", again)
-    assert len((await store.load(thread.id)).entries) == 6
+    assert len((await store.load(thread.id)).entries) == 4
     database.dispose()

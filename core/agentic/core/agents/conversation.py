@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from agentic.core.llm.messages import ChatMessage, ChatRole, ToolResult
+from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall, ToolResult
 
 NO_RESULT = "no result: the work was interrupted"
 
@@ -15,23 +15,35 @@ def well_formed(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     The results of a message's calls follow it, in one message, in the order of the calls. A call without a
     result gets one that says so; a result without its call is left out.
     """
-    results = {result.call_id: result for message in messages for result in message.tool_results}
+    results = {
+        result.call_id: (result, message)
+        for message in messages
+        if message.role is ChatRole.TOOL
+        for result in message.tool_results
+    }
     found: list[ChatMessage] = []
     for message in messages:
         if message.role is ChatRole.TOOL:
             continue
         found.append(message)
-        if message.tool_calls:
-            found.append(
-                ChatMessage.tool(
-                    *(
-                        results.get(call.id)
-                        or ToolResult(call_id=call.id, name=call.name, content=NO_RESULT, is_error=True)
-                        for call in message.tool_calls
-                    )
-                )
-            )
+        if message.role is ChatRole.ASSISTANT and (calls := message.tool_calls):
+            found.append(_results_of(calls, results))
     return found
+
+
+def _results_of(
+    calls: Sequence[ToolCall], results: Mapping[str, tuple[ToolResult, ChatMessage]]
+) -> ChatMessage:
+    if len(calls) == 1 and (known := results.get(calls[0].id)) and len(known[1].parts) == 1:
+        return known[1]  # usually: conversations grow, and each request checks them all
+    return ChatMessage.tool(
+        *(
+            results[call.id][0]
+            if call.id in results
+            else ToolResult(call_id=call.id, name=call.name, content=NO_RESULT, is_error=True)
+            for call in calls
+        )
+    )
 
 
 def groups_of(messages: Sequence[ChatMessage]) -> list[tuple[ChatMessage, ...]]:

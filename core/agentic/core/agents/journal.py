@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agentic.core.agents.requests import PendingRequest, RequestAnswer
-from agentic.core.graph.build.workflow import Workflow
-from agentic.core.graph.model.result import RunResult
 from agentic.core.types import JSONValue
+
+if TYPE_CHECKING:
+    from agentic.core.graph.build.workflow import Workflow
+    from agentic.core.graph.model.result import RunResult
 
 
 class EffectJournal(Protocol):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
-from agentic.core.llm.messages import ChatMessage
+from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall
 from agentic.core.llm.usage import TokenUsage
 
 
@@ -63,12 +62,14 @@ def limit_before_tools(
         return f"it reached max_tool_calls={limits.max_tool_calls}"
     if limits.max_repeats is None:
         return None
-    calls = Counter(
-        f"{call.name}({json.dumps(call.arguments, sort_keys=True)})"
-        for message in said
-        for call in message.tool_calls
-    )
-    for call, count in calls.items():
+    calls = [message.tool_calls for message in said if message.role is ChatRole.ASSISTANT]
+    for call in calls[-1] if calls else ():
+        count = sum(1 for group in calls for one in group if _is_same(one, call))
         if count > limits.max_repeats:
-            return f"it called {call[:200]} {count} times (max_repeats={limits.max_repeats})"
+            shown = f"{call.name}({json.dumps(call.arguments, sort_keys=True)})"
+            return f"it called {shown[:200]} {count} times (max_repeats={limits.max_repeats})"
     return None
+
+
+def _is_same(one: ToolCall, other: ToolCall) -> bool:
+    return one.name == other.name and one.arguments == other.arguments

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from agentic.core.hooks import get_registry
 from agentic.core.llm.adapter import LLMAdapter
 from agentic.core.llm.errors import UnknownProviderError
 
@@ -23,6 +22,8 @@ def llm(name: str, **options: Any) -> LLMAdapter:  # noqa: ANN401  # a plugin de
         MissingKeyError: The provider needs a key.
         TypeError: The provider does not know an option.
     """
+    from agentic.core.hooks import get_registry  # 0.02 s, for models by name only
+
     provider, colon, model = name.partition(":")
     factory = get_registry().models.get(provider) if colon and model else None
     if factory is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
 
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, and_, delete, insert, select
+from sqlalchemy import ColumnElement, Table, and_, bindparam, delete, insert, select
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -26,6 +26,14 @@ from agentic.mappers.database.engine import reason_of
 from agentic.mappers.database.thread import CallThread
 from agentic.mappers.errors import DatabaseUnavailableError
 from agentic.mappers.tables.threads import THREAD_ID_LENGTH, ThreadEntryModel, ThreadModel
+
+# Made once: to make the two took half of the time to add an entry.
+_ENTRY = select(ThreadEntryModel.text).where(
+    ThreadEntryModel.project_id == bindparam("project_id"),
+    ThreadEntryModel.thread_id == bindparam("thread_id"),
+    ThreadEntryModel.number == bindparam("number"),
+)
+_ADD_ENTRY = insert(cast("Table", ThreadEntryModel.__table__))
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -98,13 +106,13 @@ class SqlThreadStore:
                 raise ThreadExistsError(thread_id) from None
 
     def _append(self, thread_id: str, number: int, text: str) -> None:
-        row = {"project_id": self._project_id, "thread_id": thread_id, "number": number, "text": text}
+        row = {**self._key_of(thread_id, number), "text": text}
         try:
             with self._database.writing() as session:
                 if number > 1 and self._entry(session, thread_id, number - 1) is None:
                     self._check_exists(session, thread_id)
                     raise ThreadConflictError(thread_id, number)
-                session.execute(insert(ThreadEntryModel).values(row))
+                session.execute(_ADD_ENTRY, row)
         except IntegrityError:
             with self._database.reading() as session:
                 self._check_exists(session, thread_id)
@@ -112,10 +120,10 @@ class SqlThreadStore:
                     raise ThreadConflictError(thread_id, number) from None
 
     def _entry(self, session: Session, thread_id: str, number: int) -> str | None:
-        query = select(ThreadEntryModel.text).where(
-            self._of_entries(thread_id), ThreadEntryModel.number == number
-        )
-        return session.scalar(query)
+        return session.scalar(_ENTRY, self._key_of(thread_id, number))
+
+    def _key_of(self, thread_id: str, number: int) -> dict[str, str | int]:
+        return {"project_id": self._project_id, "thread_id": thread_id, "number": number}
 
     def _check_exists(self, session: Session, thread_id: str) -> None:
         if session.scalar(select(ThreadModel.id).where(self._of_thread(thread_id))) is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -193,3 +195,22 @@ def test_the_stored_form_of_a_thread_stays() -> None:
     assert thread.messages[0] == ChatMessage.user("hi")
     assert thread.usage.total_tokens == 3
     assert thread.pending == ()
+
+
+async def test_an_answer_that_needs_no_check_ends_its_turn_in_the_same_entry() -> None:
+    thread = await _asked(ChatAgent(ScriptedModel(["yes"])))
+    assert [entry.ended for entry in thread.entries] == [None, "complete"]
+    checked = await _asked(ChatAgent(ScriptedModel(['{"value": 1}']), output_type=int))
+    assert [entry.ended for entry in checked.entries] == [None, None, "complete"]
+
+
+async def _asked(agent: ChatAgent[Any]) -> AgentThread:
+    thread = agent.new_thread()
+    await agent.run("Well?", thread)
+    return thread
+
+
+def test_importing_an_agent_loads_neither_logs_nor_plugins_nor_the_runner() -> None:
+    heavy = {"structlog", "pluggy", "nats", "sqlalchemy", "agentic.core.graph.running.runner"}
+    code = f"import sys; from agentic.core.agents import ChatAgent; assert {heavy}.isdisjoint(sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

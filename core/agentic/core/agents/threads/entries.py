@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,6 +15,8 @@ from agentic.core.records import record
 from agentic.core.types import JSONValue
 
 THREAD_FORMAT = 1
+
+ValueT = TypeVar("ValueT")
 
 
 class ThreadMetadata(BaseModel):
@@ -95,12 +98,16 @@ class ThreadTurn:
             replies[-1] if replies else last,
             self.reply_count + len(replies),
             self.usage if entry.usage is None else self.usage + entry.usage,
-            {**(self.asked or {}), **{one.id: one for one in entry.asked}},
-            {**(self.answers or {}), **{one.request_id: one for one in entry.answers}},
+            _with(self.asked, {one.id: one for one in entry.asked}),
+            _with(self.answers, {one.request_id: one for one in entry.answers}),
             entry.ended or self.ended,
             entry.reason or self.reason,
             self.state if entry.state is None else entry.state,
         )
+
+
+def _with(known: dict[str, ValueT] | None, new: dict[str, ValueT]) -> dict[str, ValueT] | None:
+    return {**(known or {}), **new} if new else known
 
 
 def stored_text(model: BaseModel) -> str:

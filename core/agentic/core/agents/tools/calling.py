@@ -6,7 +6,6 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
-import structlog
 from pydantic_core import to_jsonable_python
 
 from agentic.core.agents.errors import ToolError
@@ -14,9 +13,10 @@ from agentic.core.agents.tools.tool import Tool, ToolContext
 from agentic.core.errors import line_of, name_of
 from agentic.core.graph.model.policies import delay_before_retry
 from agentic.core.llm.messages import ToolCall, ToolResult
+from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 async def call_tool(

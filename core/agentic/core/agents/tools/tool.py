@@ -98,7 +98,7 @@ class Tool(ABC):
         self.is_external = is_external
         self.is_deduplicated = is_deduplicated
 
-    @property
+    @cached_property
     def definition(self) -> ToolDefinition:
         """The tool as a model sees it."""
         return ToolDefinition(name=self.name, description=self.description, parameters=self.parameters)

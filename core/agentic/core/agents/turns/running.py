@@ -169,7 +169,10 @@ class TurnRun:
         named = message.model_copy(update={"author_name": self.agent.name})
         reason = _why_no_answer(reply)
         # In one entry: a process that dies between two would take a refusal for an answer.
-        await self._add(messages=(named,), usage=reply.usage, ended=reason and STOPPED, reason=reason or "")
+        ended = STOPPED if reason else COMPLETE if self._is_answer(named) else None
+        await self._add(messages=(named,), usage=reply.usage, ended=ended, reason=reason or "")
+        if ended == COMPLETE:
+            await self._learn_all()
 
     async def _ask_model(self, request: ModelRequest) -> JSONValue:
         async with opened_stream(self.agent.model, request) as deltas:
@@ -299,6 +302,13 @@ class TurnRun:
                 await self._repair(turn, message, self.output.name, str(exc))
                 return
         await self._add(messages=_accepted(message), ended=COMPLETE)
+        await self._learn_all()
+
+    def _is_answer(self, message: ChatMessage) -> bool:
+        """Whether a reply ends the turn as it is: there is nothing to call, and nothing to check."""
+        return not message.tool_calls and not self.agent.guards and self.output is None
+
+    async def _learn_all(self) -> None:
         for number, provider in enumerate(self.agent.memory):
             learn = partial(_learn, provider, self._scope, self._turn.messages)
             await self.journal.once(f"memory.{number}.after", learn)
@@ -412,7 +422,10 @@ def _as_heard(message: ChatMessage, agent: str) -> ChatMessage:
 
 def _with_new_ids(message: ChatMessage, said: Iterable[ChatMessage]) -> ChatMessage:
     """Return a reply whose calls have ids of their own: some models use the same ids in each reply."""
-    known = {call.id for one in said for call in one.tool_calls}
+    if not message.tool_calls:
+        return message
+    replies = (one for one in said if one.role is ChatRole.ASSISTANT)
+    known = {call.id for one in replies for call in one.tool_calls}
     parts: list[Any] = []
     for part in message.parts:
         if isinstance(part, ToolCall):
