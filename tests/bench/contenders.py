@@ -10,13 +10,26 @@ from typing import Literal
 from tests.bench.environments import PEERS, python_of
 
 Contender = Literal[
-    "ours", "maf", "langgraph", "scrapy", "crawlee-memory", "crawlee-files", "crawlee-sql", "plain"
+    "ours",
+    "maf",
+    "langgraph",
+    "langchain",
+    "openai_agents",
+    "pydantic_ai",
+    "scrapy",
+    "crawlee-memory",
+    "crawlee-files",
+    "crawlee-sql",
+    "plain",
 ]
 
 CONTENDERS: dict[Contender, str] = {
     "ours": "agentic",
     "maf": "MAF",
     "langgraph": "LangGraph",
+    "langchain": "LangChain",
+    "openai_agents": "openai-agents",
+    "pydantic_ai": "pydantic-ai",
     "scrapy": "Scrapy",
     "crawlee-memory": "Crawlee",
     "crawlee-files": "Crawlee, files",
@@ -34,6 +47,8 @@ _OURS = {
     "celery": "workers",
     "crawl": "crawls",
     "resume": "resumes",
+    "turn": "agents",
+    "agents": "agents",
 }
 """Kind of a case -> the module that measures it; ``engine`` measures the others."""
 
@@ -62,4 +77,5 @@ def call_of(contender: Contender, case: str) -> Call:
         return Call(here, "tests.bench.resumes", contender)
     peer, _, variant = contender.partition("-")
     assert peer in PEERS
-    return Call(python_of(peer), f"tests.bench.peers.{peer}", f"{case}-{variant}" if variant else case)
+    module = "maf_agents" if peer == "maf" and _OURS.get(kind) == "agents" else peer
+    return Call(python_of(peer), f"tests.bench.peers.{module}", f"{case}-{variant}" if variant else case)

@@ -15,6 +15,9 @@ from tests.bench.measuring import HOME, Figures
 PEERS: dict[str, tuple[str, ...]] = {
     "maf": ("agent-framework-core",),
     "langgraph": ("langgraph", "langgraph-checkpoint-sqlite"),
+    "langchain": ("langchain",),
+    "openai_agents": ("openai-agents",),
+    "pydantic_ai": ("pydantic-ai-slim",),
     "scrapy": ("scrapy",),
     "crawlee": ("crawlee[parsel,sql-sqlite]",),
 }

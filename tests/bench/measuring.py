@@ -18,6 +18,8 @@ Figures = dict[str, float]
 """What a case measured: cost per piece of work, by name and unit (``cpu_us``, ``wall_us``, ``rss_kib``)."""
 
 REPEATS = 3
+TURNS = 10
+"""Of a conversation with an agent."""
 HOME = Path(".bench")
 """What is made for measuring lives here, on the disk of the checkout: environments and databases."""
 
@@ -123,6 +125,15 @@ def _rss_kib() -> float:
     except OSError:  # no Linux: the peak will do, as nothing was freed
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak / 1024 if sys.platform == "darwin" else peak
+
+
+def waiting(build: Callable[[], object]) -> Figures:
+    """Return the memory of this process after ``build``: import, agent, and nothing else."""
+    kept = build()
+    gc.collect()
+    found = _rss_kib() / 1024
+    del kept
+    return {"rss_mib": found}
 
 
 def peak_mib() -> float:

@@ -1,0 +1,52 @@
+"""The rows of the table of agents."""
+
+from __future__ import annotations
+
+from tests.bench.contenders import Contender
+from tests.bench.rows import Row
+
+FRAMEWORKS: tuple[Contender, ...] = ("maf", "langchain", "openai_agents", "pydantic_ai")
+
+AGENTS = (
+    Row(
+        name="turn",
+        what="turn of a conversation of 10, a model that answers at once, no tool, in memory",
+        target=500,
+        peers=FRAMEWORKS,
+    ),
+    Row(
+        name="turn-tool",
+        what="the same with a call of a tool in each turn",
+        target=1000,
+        peers=FRAMEWORKS,
+    ),
+    Row(
+        name="turn-sql",
+        what="turn without a tool, its thread stored in SQLite as it goes, FULL",
+        target=3000,
+    ),
+    Row(name="turn-nats", what="the same, stored on NATS", target=3000),
+    Row(
+        name="turn-durable",
+        what="request to the model, or call of a tool, of an agent in a durable run, SQLite, NORMAL",
+    ),
+    Row(name="turn-effect", what="an effect (`ctx.once`) of an executor in such a run"),
+    Row(
+        name="import-agents",
+        what="import of an agent's class, on top of pydantic",
+        figure="cpu_ms",
+        unit="ms",
+        target=150,
+        peers=FRAMEWORKS,
+        case="agents-import",
+    ),
+    Row(
+        name="idle-agent",
+        what="process with an agent that waits, resident memory; here in a graph, and connected to NATS",
+        figure="rss_mib",
+        unit="MiB",
+        target=50,
+        peers=FRAMEWORKS,
+        case="agents-idle",
+    ),
+)
