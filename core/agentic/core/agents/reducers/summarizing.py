@@ -79,7 +79,11 @@ class SummarizingReducer:
                 found.append(ChatMessage.user(f"{HEADING}{summary}"))
                 summary = None
             found += group
-        return found if not self.needs_reduction(found) else await self._fallback.reduce(found, keep)
+        for shorter in (found, messages):  # without the summary, if it is too long itself
+            if not self.needs_reduction(found):
+                break
+            found = list(await self._fallback.reduce(shorter, keep))
+        return found
 
     def _count_of_older(self, groups: Sequence[Group], older: Sequence[int]) -> int:
         """Return how many of the older groups to summarize: whole parts, until half of the tokens is free."""
