@@ -50,7 +50,6 @@ class AgentThread:
         self.metadata = metadata
         self.store = store
         self.entries = list(entries)
-        self._messages = [message for entry in self.entries for message in entry.messages]
         self._turns = turns_of(self.entries)
         self._is_kept = is_kept
 
@@ -95,7 +94,7 @@ class AgentThread:
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
         """All messages, oldest first."""
-        return tuple(self._messages)
+        return tuple(message for entry in self.entries for message in entry.messages)
 
     @property
     def notes(self) -> dict[str, JSONValue]:
@@ -132,7 +131,6 @@ class AgentThread:
             await self.ensure_kept()
             await self.store.append(self.id, len(self.entries) + 1, entry)
         self.entries.append(entry)
-        self._messages += entry.messages
         self._turns[entry.turn] = self._turns.get(entry.turn, ThreadTurn(entry.turn)).with_entry(entry)
 
     async def refresh(self) -> None:
