@@ -87,8 +87,10 @@ if TYPE_CHECKING:
     from agentic.core.agents.threads.keyvalue import KeyValueThreadStore
     from agentic.core.agents.threads.store import MemoryThreadStore, StoredThread, ThreadStore
     from agentic.core.agents.threads.thread import AgentThread
+    from agentic.core.agents.tools.actors import ActorTool
     from agentic.core.agents.tools.agents import AgentTool
     from agentic.core.agents.tools.functions import FunctionTool, tool
+    from agentic.core.agents.tools.runs import PipelineTool, WorkflowTool
     from agentic.core.agents.tools.tool import ExternalTool, Tool, ToolContext, ask_person
     from agentic.core.agents.workflow_agents import (
         WorkflowAgent,
@@ -180,13 +182,17 @@ _HOMES = {
     "KeyValueThreadStore": "threads.keyvalue",
     **dict.fromkeys(("MemoryThreadStore", "StoredThread", "ThreadStore"), "threads.store"),
     "AgentThread": "threads.thread",
+    "ActorTool": "tools.actors",
     "AgentTool": "tools.agents",
+    "PipelineTool": "tools.runs",
+    "WorkflowTool": "tools.runs",
     **dict.fromkeys(("FunctionTool", "tool"), "tools.functions"),
     **dict.fromkeys(("WorkflowAgent", "WorkflowAsAgent", "chat_messages", "total_usage"), "workflow_agents"),
     **dict.fromkeys(("ExternalTool", "Tool", "ToolContext", "ask_person"), "tools.tool"),
 }
 
 __all__ = [
+    "ActorTool",
     "Agent",
     "AgentChunk",
     "AgentError",
@@ -240,6 +246,7 @@ __all__ = [
     "OutputSchema",
     "PendingRequest",
     "PiecesGoneError",
+    "PipelineTool",
     "ProcessBackgroundRuns",
     "ProcessMemoryStore",
     "QdrantVectorIndex",
@@ -281,6 +288,7 @@ __all__ = [
     "VectorMatch",
     "WorkflowAgent",
     "WorkflowAsAgent",
+    "WorkflowTool",
     "agent_schema",
     "ask_person",
     "background_workflow",

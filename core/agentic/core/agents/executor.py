@@ -206,11 +206,13 @@ class ContextJournal:
             raise parked
         return found
 
-    async def run_workflow(self, key: str, workflow: Workflow, message: object) -> RunResult:
+    async def run_workflow(
+        self, key: str, workflow: Workflow, message: object, *, is_kept: bool = True
+    ) -> RunResult:
         """Run a workflow as a sub-run of the activation, which continues in a later try or entry."""
         # By the key, because agents that run at a time call in any order, and not in each entry.
         number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:6], "big") + 1
-        return await self._ctx.run_workflow(workflow, message, number=number)
+        return await self._ctx.run_workflow(workflow, message, is_kept=is_kept, number=number)
 
     async def _ask(self, request: PendingRequest) -> RequestAnswer:
         if request.call is None:

@@ -27,8 +27,17 @@ class EffectJournal(Protocol):
         """Return the answers to requests, or None if they come later, with another call of the agent."""
         ...
 
-    async def run_workflow(self, key: str, workflow: Workflow, message: object) -> RunResult | None:
-        """Run a workflow as a part of the run, or return None if it must be a run of its own."""
+    async def run_workflow(
+        self, key: str, workflow: Workflow, message: object, *, is_kept: bool = True
+    ) -> RunResult | None:
+        """Run a workflow as a part of the run, or return None if it must be a run of its own.
+
+        Args:
+            key: Identifies the call.
+            workflow: The workflow.
+            message: Its input.
+            is_kept: Whether it continues where it stopped, as in :meth:`WorkflowContext.run_workflow`.
+        """
         ...
 
 
@@ -44,9 +53,11 @@ class ThreadJournal:
         """Return nothing: the caller answers."""
         del requests
 
-    async def run_workflow(self, key: str, workflow: Workflow, message: object) -> None:
+    async def run_workflow(
+        self, key: str, workflow: Workflow, message: object, *, is_kept: bool = True
+    ) -> None:
         """Return nothing: it is not in a run."""
-        del key, workflow, message
+        del key, workflow, message, is_kept
 
 
 class PartJournal:
@@ -69,6 +80,8 @@ class PartJournal:
         """Ask; see :class:`EffectJournal`."""
         return await self._whole.ask(requests)
 
-    async def run_workflow(self, key: str, workflow: Workflow, message: object) -> RunResult | None:
+    async def run_workflow(
+        self, key: str, workflow: Workflow, message: object, *, is_kept: bool = True
+    ) -> RunResult | None:
         """Run a workflow; see :class:`EffectJournal`."""
-        return await self._whole.run_workflow(f"{self._prefix}{key}", workflow, message)
+        return await self._whole.run_workflow(f"{self._prefix}{key}", workflow, message, is_kept=is_kept)

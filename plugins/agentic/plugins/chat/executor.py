@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -9,10 +10,13 @@ from pydantic import BaseModel, ValidationError
 
 from agentic.core.agents.specs.loading import spec_faults, usable_name
 from agentic.core.agents.specs.spec_agent import SpecAgent
+from agentic.core.agents.tools.actors import ContextOf
 from agentic.core.graph import WorkflowBuilder
+from agentic.core.http import HttpPolicy
 from agentic.core.pipeline import Judgement
 from agentic.core.settings import load_settings
 from agentic.executors import BaseAgentExecutor
+from agentic.executors.agents.actor_resources import ActorResources
 from agentic.executors.agents.doctor import AgentsDoctor
 from agentic.executors.base import AgentWork
 from agentic.mappers import SqlThreadStore
@@ -69,7 +73,14 @@ class ChatAgentExecutor(BaseAgentExecutor):
     def work(self, database: Database) -> AgentWork:
         """Return a graph of one node, the agent."""
         row, settings = self.agent, self.settings
-        agent = make_agent(row, settings, database)
+        resources = ActorResources(database, row.project_id, HttpPolicy(), load_settings())
+        agent = make_agent(row, settings, database, resources.context)
+
+        async def close() -> None:
+            async with AsyncExitStack() as stack:
+                stack.push_async_callback(resources.aclose)
+                stack.push_async_callback(agent.aclose)
+
         node = ChatNode(
             agent,
             SqlThreadStore(database, project_id=row.project_id),
@@ -81,7 +92,7 @@ class ChatAgentExecutor(BaseAgentExecutor):
             workflow=WorkflowBuilder("chat", version="1").set_start(node).build(),
             message_of=lambda state: state["prompt"],
             results_of=partial(results_of, agent=row.agent_name, model=settings.model, user_id=settings.user),
-            close=agent.aclose,
+            close=close,
         )
 
     def save_results(self, results: dict[str, object]) -> bool:
@@ -102,8 +113,17 @@ class ChatAgentExecutor(BaseAgentExecutor):
         raise NotImplementedError
 
 
-def make_agent(row: AgentModel, settings: ChatSettings, database: Database) -> SpecAgent:
-    """Return the agent of a row, with the secrets, threads and memories of its project."""
+def make_agent(
+    row: AgentModel, settings: ChatSettings, database: Database, context: ContextOf | None = None
+) -> SpecAgent:
+    """Return the agent of a row, with the secrets, threads and memories of its project.
+
+    Args:
+        row: The agent.
+        settings: Its config.
+        database: Holds its project.
+        context: Services of the actors and pipelines among its tools.
+    """
     from agentic.mappers import SqlMemoryStore
     from agentic.mappers.vault.keys import SecretKeys
     from agentic.mappers.vault.vault import SqlSecrets
@@ -114,6 +134,7 @@ def make_agent(row: AgentModel, settings: ChatSettings, database: Database) -> S
         secrets=SqlSecrets(database, row.project_id, SecretKeys.configured(load_settings())),
         store=SqlThreadStore(database, project_id=row.project_id),
         memories={"sql": SqlMemoryStore(database, project_id=row.project_id)},
+        context=context,
     )
 
 

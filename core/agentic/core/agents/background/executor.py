@@ -139,9 +139,11 @@ class BackgroundJournal:
         """Return nothing: the answers come with another run."""
         del requests
 
-    async def run_workflow(self, key: str, workflow: Workflow, message: object) -> RunResult:
+    async def run_workflow(
+        self, key: str, workflow: Workflow, message: object, *, is_kept: bool = True
+    ) -> RunResult:
         """Run a workflow as a sub-run; its requests are the run's."""
-        return await self._effects.run_workflow(key, workflow, message)
+        return await self._effects.run_workflow(key, workflow, message, is_kept=is_kept)
 
 
 def background_workflow(

@@ -27,6 +27,7 @@ from agentic.core.agents.specs.spec import (
 from agentic.core.agents.specs.tools import make_tool, with_approval
 from agentic.core.agents.structured import OutputSchema
 from agentic.core.agents.threads.store import ThreadStore
+from agentic.core.agents.tools.actors import ContextOf
 from agentic.core.agents.tools.tool import Tool
 from agentic.core.llm.adapter import LLMAdapter
 from agentic.core.secret_names import folded_name
@@ -39,6 +40,7 @@ def build_agent(
     secrets: Mapping[str, str] | None = None,
     store: ThreadStore | None = None,
     memories: Mapping[str, MemoryStore] | None = None,
+    context: ContextOf | None = None,
 ) -> ChatAgent[Any]:
     """Return the agent that a spec describes. Its models are retried, unless ``max_attempts`` is 1.
 
@@ -48,6 +50,8 @@ def build_agent(
         secrets: Name -> value, for options such as ``api_key: ${secrets.NAME}``.
         store: Where its threads are kept.
         memories: Kind of memory, such as ``sql`` -> where memories of that kind are kept.
+        context: Services of the actors and pipelines among its tools: see
+            :class:`~agentic.core.agents.ActorTool`.
 
     Raises:
         ValueError: A tool, a secret, a memory or the output schema cannot be used.
@@ -62,7 +66,7 @@ def build_agent(
         spec.instructions,
         name=spec.name or name,
         description=spec.description,
-        tools=_tools(spec, given, memories or {}),
+        tools=_tools(spec, given, memories or {}, context),
         # A schema stands for the type that it describes.
         output_type=cast(Any, None if spec.output is None else OutputSchema.of(spec.output)),
         structured=spec.structured,
@@ -74,14 +78,19 @@ def build_agent(
     )
 
 
-def _tools(spec: AgentSpec, secrets: Mapping[str, str], memories: Mapping[str, MemoryStore]) -> list[Tool]:
+def _tools(
+    spec: AgentSpec,
+    secrets: Mapping[str, str],
+    memories: Mapping[str, MemoryStore],
+    context: ContextOf | None,
+) -> list[Tool]:
     made: list[Tool] = []
     for entry in spec.tools:
         if isinstance(entry, str):
-            made.append(make_tool(entry))
+            made.append(make_tool(entry, context))
         else:
             name = entry.name or "agent"
-            below = build_agent(entry.agent, name=name, secrets=secrets, memories=memories)
+            below = build_agent(entry.agent, name=name, secrets=secrets, memories=memories, context=context)
             made.append(below.as_tool(name=entry.name))
     return with_approval(made, spec.approval) if spec.approval else made
 

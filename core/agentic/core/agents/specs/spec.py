@@ -28,6 +28,9 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FILE_PROVIDERS = frozenset({"scripted", "replay"})
 """Providers whose models are files: their paths are relative to the file of the spec."""
 
+PIPELINE_TOOL = "pipeline:"
+"""Begins a tool that is a pipeline in a file."""
+
 _CONFIG = ConfigDict(extra="forbid", frozen=True)
 Options = dict[str, JSONValue]
 
@@ -231,7 +234,12 @@ def _model_name(model: str, info: ValidationInfo) -> str:
 
 def _tool_name(tool: str, info: ValidationInfo) -> str:
     folder, is_trusted = _place(info)
-    return own_name(tool, folder, is_trusted=is_trusted) if folder is not None and is_own_code(tool) else tool
+    if folder is None:
+        return tool
+    if tool.startswith(PIPELINE_TOOL):
+        file = tool.removeprefix(PIPELINE_TOOL)
+        return f"{PIPELINE_TOOL}{own_file(file, folder, is_trusted=is_trusted)}"
+    return own_name(tool, folder, is_trusted=is_trusted) if is_own_code(tool) else tool
 
 
 def _place(info: ValidationInfo) -> tuple[Path | None, bool]:

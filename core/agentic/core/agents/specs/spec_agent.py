@@ -17,6 +17,7 @@ from agentic.core.agents.specs.models import secret_names
 from agentic.core.agents.specs.spec import AgentSpec
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
+from agentic.core.agents.tools.actors import ContextOf
 from agentic.core.agents.tools.tool import Tool
 
 
@@ -29,6 +30,7 @@ class SpecAgent(Agent[Any]):
         secrets: Read at the beginning of each turn; not needed for a spec without secrets.
         store: Where its threads are kept.
         memories: Kind of memory -> where memories of that kind are kept.
+        context: Services of the actors and pipelines among its tools.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class SpecAgent(Agent[Any]):
         secrets: SecretStore | None = None,
         store: ThreadStore | None = None,
         memories: Mapping[str, MemoryStore] | None = None,
+        context: ContextOf | None = None,
     ) -> None:
         self.spec = spec
         self.name = spec.name or name
@@ -46,6 +49,7 @@ class SpecAgent(Agent[Any]):
         self.store = store
         self._secrets = secrets
         self._memories = memories or {}
+        self._context = context
         self._built: tuple[dict[str, str], ChatAgent[Any]] | None = None
 
     @property
@@ -76,7 +80,12 @@ class SpecAgent(Agent[Any]):
         if self._built is None or self._built[0] != values:
             await self.aclose()
             made = build_agent(
-                self.spec, name=self.name, secrets=values, store=self.store, memories=self._memories
+                self.spec,
+                name=self.name,
+                secrets=values,
+                store=self.store,
+                memories=self._memories,
+                context=self._context,
             )
             self._built = (values, made)
         return self._built[1]

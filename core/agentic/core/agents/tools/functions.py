@@ -115,20 +115,28 @@ def tool(
 
 
 def as_tool(given: object) -> Tool:
-    """Return a tool: of a function, an agent, or a tool itself.
+    """Return a tool: of a function, an actor, an agent, a workflow, or a tool itself.
 
     Raises:
         ToolDefinitionError: It is nothing of that kind.
     """
     if isinstance(given, Tool):
         return given
+    if isinstance(given, type) and hasattr(given, "all_failure_classes"):
+        from agentic.core.actors import Actor
+        from agentic.core.agents.tools.actors import ActorTool
+
+        if issubclass(given, Actor):
+            return ActorTool(given)
     if (make := getattr(given, "as_tool", None)) is not None:
         made = make()
         if isinstance(made, Tool):
             return made
     if callable(given):
         return FunctionTool(given)
-    raise ToolDefinitionError(f"{given!r:.100} is not a tool: use a function, a Tool or an agent")
+    raise ToolDefinitionError(
+        f"{given!r:.100} is not a tool: use a function, an actor, an agent, a workflow or a Tool"
+    )
 
 
 class _Documented:

@@ -106,6 +106,15 @@ class Workflow(WorkflowDefinition):
         # By name, also for type checkers, because agents are a room above this one.
         return import_module("agentic.core.agents").WorkflowAsAgent(self, name, **options)
 
+    def as_tool(self, name: str | None = None, **options: Any) -> Any:  # noqa: ANN401
+        """Return a :class:`~agentic.core.agents.WorkflowTool`: this workflow as a tool of agents.
+
+        Args:
+            name: The tool's name; the workflow's if omitted.
+            options: Further arguments of :class:`~agentic.core.agents.WorkflowTool`.
+        """
+        return import_module("agentic.core.agents").WorkflowTool(self, name or str(self.id), **options)
+
     async def run(
         self,
         message: object,
