@@ -185,12 +185,19 @@ def secret_in(proxy: SecretStr) -> str | None:
     return found[1] if found else None
 
 
-def id_of_proxy(proxy: SecretStr) -> str:
-    """Return a unique name of a proxy that reveals nothing about it."""
+def id_of_proxy(proxy: SecretStr, place: int = 0) -> str:
+    """Return a unique name of a proxy that reveals nothing about it.
+
+    Args:
+        proxy: Its URL, or a reference to a secret.
+        place: Its place in the list of that secret.
+    """
     text = proxy.get_secret_value()
     if secret_in(proxy) is None:  # without the password: its hash could reveal a short one
         parts = urlsplit(text)
         text = f"{parts.scheme}://{parts.username or ''}@{parts.hostname}:{parts.port}"
+    elif place:
+        text = f"{text} {place}"
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 

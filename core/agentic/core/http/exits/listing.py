@@ -48,7 +48,6 @@ async def list_exits(policy: HttpPolicy, secret: ReadSecret | None) -> tuple[Exi
         if not urls:
             raise InvalidProxyError(name, "it has none; write them as 'http://user:password@host:3128'")
         for place, (number, line) in enumerate(urls):
-            reference = proxy.get_secret_value() + (f" {place}" if place else "")
             try:
                 spec = _alone(policy, SecretStr(_url_of(line)))
             except ValidationError as exc:
@@ -56,7 +55,7 @@ async def list_exits(policy: HttpPolicy, secret: ReadSecret | None) -> tuple[Exi
                 raise InvalidProxyError(
                     name, f"line {number}: {fault.removeprefix('Value error, ')}"
                 ) from None
-            _add(found, id_of_proxy(SecretStr(reference)), spec)
+            _add(found, id_of_proxy(proxy, place), spec)
     passwords = {urlsplit(one.url.get_secret_value()).password for one in found.values()}
     remember_passing(*(unquote(one) for one in passwords if one), *(one for one in passwords if one))
     return tuple(found.values())

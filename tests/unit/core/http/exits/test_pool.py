@@ -524,3 +524,20 @@ async def test_an_answer_that_came_past_the_proxies_is_judged_and_blocks_none() 
     with pytest.raises(ValueError, match=r"exits\.choose"):
         async with fetcher.turn("http://h.example/"):
             pass
+
+
+async def test_the_id_of_a_proxy_in_a_list_depends_on_its_secret_and_its_place() -> None:
+    found = {}
+    for name in ("EU", "US"):
+        world = World()
+        world.secrets[name] = "a.example:1\nb.example:1\nc.example:1"
+        exits = world.exits(proxies=[f"${{secrets.{name}}}"])
+        await exits.choose("http://h.example/")
+        found[name] = [one.id for one in exits.all]
+    assert len({*found["EU"], *found["US"]}) == 6
+
+    world = World()
+    world.secrets |= {"EU": "d.example:1\ne.example:1", "US": "f.example:1\ng.example:1"}
+    exits = world.exits(proxies=["${secrets.EU}", "${secrets.US}"])
+    await exits.choose("http://h.example/")
+    assert [one.id for one in exits.all] == [*found["EU"][:2], *found["US"][:2]]
