@@ -61,6 +61,7 @@ UNSCOPED = {
     "executors.reports.changes:_of_kind": "what it reads from names the project",
     "executors.reports.changes:report": "what it reads from names the project",
     "executors.metrics.executions:_by_agent": "it is given the project's condition by count_executions()",
+    "executors.metrics.executions:_proxies": "it is given the project's condition by count_executions()",
     "executors.metrics.sql:labels_of_agents": OPERATOR,
     "executors.agents.repository:_rows": "the agent is one of the project, the execution one of the agent",
     "mappers.audit:_add_about": "it reads no table",

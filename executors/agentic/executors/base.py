@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # sqlalchemy and the engine are loaded when an agent runs, no
     from sqlalchemy.orm import Session
 
     from agentic.core.graph import RunResult, Workflow, WorkflowContext
+    from agentic.core.http.exits.uses import ProxyUse
     from agentic.core.pipeline import Judgement
     from agentic.core.types import SaveCounts
     from agentic.mappers import AgentModel, Database, ResultMapper
@@ -108,6 +109,11 @@ class BaseAgentExecutor(ABC):
     def failed_count(self) -> int:
         """Parts of the work that failed without a row: pages, items, steps."""
         return 0
+
+    @property
+    def proxy_uses(self) -> Sequence[ProxyUse]:
+        """The requests through each of several proxies."""
+        return ()
 
     @property
     def judgement(self) -> Judgement:

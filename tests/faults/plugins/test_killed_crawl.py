@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.commands import run_command, start_command
+from tests.forwarding import HOST, Forwarding, forwarding_beside
 
 from agentic.fakes.control import Fault
 from agentic.fakes.server import FakeServer
@@ -40,13 +41,13 @@ steps:
 """
 
 
-def environment(home: Path) -> dict[str, str]:
+def environment(home: Path, **more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AGENTIC_")}
-    return {**kept, "AGENTIC_HOME": str(home)}
+    return {**kept, "AGENTIC_HOME": str(home), **more}
 
 
-def agentic(home: Path, *arguments: str) -> dict[str, object]:
-    done = run_command(arguments, environment(home), home.parent)
+def agentic(home: Path, *arguments: str, **more: str) -> dict[str, object]:
+    done = run_command(arguments, environment(home, **more), home.parent)
     assert done.returncode == 0, done.stderr
     report: dict[str, object] = json.loads(done.stdout)
     return report
@@ -66,9 +67,9 @@ def query(home: Path, statement: str) -> list[tuple[object, ...]]:
         return []
 
 
-def kill_when_done(home: Path, spec: Path, pages: int) -> int:
+def kill_when_done(home: Path, spec: Path, pages: int, **more: str) -> int:
     """Start a crawl, kill its process when ``pages`` pages are in the tables, and return how many were."""
-    crawl = start_command(["run", str(spec), "--resume"], environment(home), Path())
+    crawl = start_command(["run", str(spec), "--resume"], environment(home, **more), Path())
     deadline = time.monotonic() + 60
     while len(query(home, "select 1 from web_pages")) < pages:
         assert crawl.poll() is None, "the crawl ended before it could be killed"
@@ -128,6 +129,54 @@ def test_a_killed_crawl_goes_on_at_once_with_nothing_lost_or_doubled(
         count - 1 for path, count in requests.items() if path in expected and isinstance(count, int)
     )
     assert repeated <= (COMMIT_PAGES + PARALLEL) * len(shares)
+
+
+def test_a_killed_crawl_counts_the_requests_through_proxies_that_it_has_written(tmp_path: Path) -> None:
+    with (
+        FakeServer(stories=1, products=120) as fakes,
+        forwarding_beside(fakes.url, None, None) as proxies,
+    ):
+        fakes.control.add(Fault(path="/shop/*", delay_s=0.1, times=None))
+        spec = tmp_path / "shop.yaml"
+        text = SPEC.format(start=f"{HOST}/shop/", parallel=PARALLEL, commit_pages=COMMIT_PAGES)
+        http = 'http: {proxies: ["${secrets.EU}"], requests_per_second: 500}'
+        spec.write_text(text.replace('http: {allow_private_hosts: ["127.0.0.1"]}', http), encoding="utf-8")
+        home = tmp_path / "home"
+        secret = {"AGENTIC_SECRET_DEFAULT__EU": "\n".join(f"127.0.0.1:{proxy.port}" for proxy in proxies)}
+
+        before, kills = 0, 0
+        for pages in (40, 90):
+            kills += 1
+            kill_when_done(home, spec, pages, **secret)
+            sent, arrived = requests_through(home)
+            assert max(pages, before) <= sent
+            assert arrived <= seen(proxies) <= sent + (COMMIT_PAGES + PARALLEL) * kills
+            before = sent
+        report = agentic(home, "run", str(spec), "--resume", "--json", **secret)
+
+    assert report["status"] == "succeeded"
+    assert report["proxies"] == agentic(home, "executions", "show", execution_in(home), "--json")["proxies"]
+    sent, arrived = requests_through(home)
+    assert before < len(query(home, "select 1 from web_pages")) <= sent
+    assert arrived <= seen(proxies) <= sent + (COMMIT_PAGES + PARALLEL) * kills
+
+
+def requests_through(home: Path) -> tuple[int, int]:
+    """Return how many requests through proxies the execution has, and how many of them did not fail."""
+    uses = agentic(home, "executions", "show", execution_in(home), "--json")["proxies"]
+    assert isinstance(uses, list)
+    sent = sum(use["requests"] for use in uses)
+    return sent, sent - sum(count for use in uses for count in use["failures"].values())
+
+
+def execution_in(home: Path) -> str:
+    [(execution,)] = query(home, "select id from executions")
+    return str(execution)
+
+
+def seen(proxies: Sequence[Forwarding]) -> int:
+    """Return how many requests the proxies got."""
+    return sum(len(proxy.heads) for proxy in proxies)
 
 
 def test_an_interrupted_crawl_says_what_is_kept_and_how_to_continue(tmp_path: Path) -> None:

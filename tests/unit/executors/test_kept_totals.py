@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from tests.databases import only_postgresql
 
 from agentic.core.graph import RunStatus
+from agentic.core.http.exits.uses import ProxyUse, dump_uses
 from agentic.core.types import JSONValue, RunId
 from agentic.executors.metrics.executions import count_executions, keep_executions
 from agentic.executors.metrics.metrics import SqlCollector, as_text
@@ -55,6 +56,7 @@ class Past:
             execution = ExecutionModel(
                 id=f"{weeks}-{number}", project_id=self.project_id, agent_id=self.agent.id, created_at=made,
                 status=ExecutionStatus(status), counts={"inserted": number}, **values,
+                proxies=dump_uses([ProxyUse(id="7c9e6679a1b2c3d4", number=1, requests=number)]),
             )  # fmt: skip
             session.add(execution)
             session.execute(insert(RUNS).values(**self.run(weeks, number)))
@@ -112,6 +114,8 @@ def facts(totals: JSONValue) -> Counter[tuple[object, ...]]:
         found.update({("durations", agent, limit): count, ("seconds", agent, limit): round(sum_s)})
     for agent, counts in rows["rows"]:
         found.update({("rows", agent, place): count or 0 for place, count in enumerate(counts)})
+    for agent, uses in rows["proxies"]:
+        found.update({("proxies", agent, use["id"]): use["requests"] for use in uses})
     return +found
 
 
@@ -251,6 +255,18 @@ def test_a_week_with_an_execution_that_goes_on_is_not_kept(past: Past) -> None:
     assert past.kept("executions") == set(WEEKS)
     assert past.kept("runs") == {*WEEKS, 12}
     assert past.summed("executions") == past.counted("executions")
+
+
+def test_totals_of_a_version_that_did_not_count_proxies_are_read(past: Past) -> None:
+    def forget(session: Session) -> None:
+        for kept in session.scalars(select(KeptTotalsModel).where(KeptTotalsModel.kind == "executions")):
+            totals: Any = kept.totals
+            kept.totals = {name: part for name, part in totals.items() if name != "proxies"}
+
+    past.change(forget)
+    text = as_text(SqlCollector(past.database))
+    assert 'agentic_executions{platform="web",project="ours",state="succeeded"} 12.0' in text
+    assert 'agentic_proxy_requests_total{platform="web",project="ours",proxy="7c9e6679a1b2c3d4"} 43.0' in text
 
 
 def test_what_changes_while_it_is_counted_is_not_kept(past: Past) -> None:

@@ -13,6 +13,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
+from agentic.core.http.exits.uses import MAX_PROXIES, ProxyUse, dump_uses
 from agentic.core.types import JSONValue
 from agentic.executors.errors import ResultsRefusedError
 from agentic.executors.metrics.metrics import SqlCollector, as_text
@@ -31,7 +32,7 @@ from agentic.mappers.tables.core import CrawlModel
 
 QUEUED, RUNNING, SUCCEEDED, PARTIAL, FAILED, CANCELLED = ExecutionStatus
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
-LABELS = ("project", "platform", "state", "outcome", "le")
+LABELS = ("project", "platform", "state", "outcome", "le", "proxy", "failure_class")
 LONG_AGO = utc_now() - timedelta(hours=1)
 
 
@@ -158,6 +159,57 @@ def test_rows_of_all_executions_are_counted_however_they_ended_or_stand(history:
     assert history.told("agentic_rows_total") == {"ours web inserted": 37, "ours web failed": 11}
 
 
+def used(**requests: int) -> str | None:
+    """Return stored requests through proxies; the first one of each fails."""
+    failures = (("connect", 1),)
+    return dump_uses(
+        [
+            ProxyUse(id=name, number=1, requests=count, received_bytes=10, failures=failures)
+            for name, count in requests.items()
+        ]
+    )
+
+
+def test_requests_through_proxies_are_counted_however_an_execution_ended(history: History) -> None:
+    agent, other = history.agent(), history.agent("feed", "theirs")
+    history.add(agent, SUCCEEDED, proxies=used(a=3, b=1))
+    history.add(agent, PARTIAL, id="p", outcome=PARTIAL, proxies=used(a=4))
+    history.add(agent, RUNNING, id="r")
+    history.add(agent, FAILED, id="f")
+    history.add(agent, SUCCEEDED)
+    history.add(other, SUCCEEDED, proxies=used(a=50))
+    with history.database.writing() as session:
+        for run in ("p", "r", "f"):
+            session.add(CrawlModel(project_id=agent.project_id, run=run, proxies=used(b=10)))
+
+    assert history.told("agentic_proxy_requests_total") == {
+        "ours web a": 7,
+        "ours web b": 21,
+        "theirs feed a": 50,
+    }
+    assert history.told("agentic_proxy_received_bytes_total")["ours web b"] == 30
+    assert history.told("agentic_proxy_failures_total", "ours") == {
+        "ours web a connect": 2,
+        "ours web b connect": 3,
+    }
+
+
+def test_new_proxies_beyond_the_limit_are_counted_together_and_take_no_place(history: History) -> None:
+    agent = history.agent()
+    old = {f"old{number}": 1 for number in range(MAX_PROXIES - 1)}
+    history.add(agent, SUCCEEDED, created_at=LONG_AGO, proxies=used(**old))
+    history.add(agent, SUCCEEDED, proxies=used(new1=2, new2=3, old1=4, new3=5))
+
+    found = history.told("agentic_proxy_requests_total")
+
+    assert len(found) == MAX_PROXIES + 1
+    assert {name: count for name, count in found.items() if count > 1} == {
+        "ours web new1": 2,
+        "ours web old1": 5,
+        "ours web others": 8,
+    }
+
+
 @pytest.mark.requirement("PL37")
 def test_results_that_a_mapper_would_not_store_are_counted(history: History) -> None:
     agent = history.agent()
@@ -195,7 +247,7 @@ def test_one_project_can_be_told_of_alone(history: History) -> None:
 
 
 def test_no_label_grows_with_the_executions(history: History) -> None:
-    history.add(history.agent(), SUCCEEDED)
+    history.add(history.agent(), SUCCEEDED, proxies=used(a=1))
 
     text = as_text(SqlCollector(history.database))
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from agentic.core.http import url_key
+from agentic.core.http.exits.uses import ProxyUse, dump_uses
 from agentic.core.pipeline import PipelineResult
 from agentic.mappers import (
     AgentModel,
@@ -24,6 +25,7 @@ from agentic.mappers.catalog.dead_letters import (
     list_dead_letters,
     store_dead_letters,
 )
+from agentic.mappers.catalog.execution_counts import proxies_so_far
 from agentic.mappers.errors import UnknownDeadLetterError
 from agentic.mappers.tables.core import CrawlModel, DeadLetterModel
 
@@ -107,15 +109,17 @@ def test_the_new_crawl_knows_all_pages_and_has_the_letters_before_it(
     assert before.count(FAILED) == 4
 
 
-def test_the_new_crawl_stays_on_the_hosts_that_its_start_pages_led_to(
+def test_the_new_crawl_stays_on_the_hosts_that_its_start_pages_led_to_and_counts_from_zero(
     database: Database, agent: AgentModel, execution: ExecutionModel
 ) -> None:
     with database.writing() as session:
         crawl = session.get_one(CrawlModel, (agent.project_id, execution.id))
         crawl.moves = "http://a/ http://b/"
+        crawl.proxies = dump_uses([ProxyUse(id="x", requests=5)])
     with database.writing() as session:
         made, _ = retry_failed_pages(session, execution, agent)
         assert session.get_one(CrawlModel, (agent.project_id, made.id)).moves == "http://a/ http://b/"
+        assert proxies_so_far(session, made) == ()  # its own requests, of which there are none yet
 
 
 def test_letters_belong_to_the_execution_that_tries_them_until_it_ends(

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
+from agentic.core.http.exits.uses import ProxyUse
 from agentic.core.pipeline.crawl.follow import frontier_link
 from agentic.core.pipeline.crawl.page_items import FoundItem, with_items
 from agentic.core.pipeline.crawl.store import (
@@ -97,6 +98,13 @@ def failed(key: str) -> FailedPage:
 
 def counts(*, total: int, done: int, failed: int = 0, **rows: int) -> FrontierCounts:
     return FrontierCounts(total=total, done=done, failed=failed, saved=SaveCounts(**rows))
+
+
+def used(**requests: int) -> list[ProxyUse]:
+    return [
+        ProxyUse(id=name, number=1, requests=count, failures=(("timeout", count),))
+        for name, count in requests.items()
+    ]
 
 
 async def taken(store: CrawlStore, limit: int, slice_id: SliceId = SLICE) -> Sequence[FrontierEntry]:
@@ -286,6 +294,29 @@ async def test_a_commit_whose_rows_fail_leaves_nothing(crawl: Crawl) -> None:
         await written(store, CrawlBatch(done=[page("a")], links=links("b")))
     assert await store.begin(SLICE) == FrontierCounts(total=1)
     assert crawl.titles() == []
+
+
+async def test_requests_through_proxies_add_up_over_the_commits_of_all_stores(crawl: Crawl) -> None:
+    one, other = crawl.store(), crawl.store()
+    await one.seed(links("a"))
+    assert await one.proxies() == ()
+    await written(one, CrawlBatch(done=[page("a")], proxies=used(x=1, y=2)))
+    await asyncio.gather(*(written(store, CrawlBatch(proxies=used(x=3))) for store in (one, other)))
+    await written(other, CrawlBatch())
+    assert await other.proxies() == tuple(used(x=7, y=2))
+    assert await crawl.store("r2").proxies() == ()
+
+
+async def test_a_commit_that_fails_counts_no_requests_through_proxies(crawl: Crawl) -> None:
+    def fail(session: Session, pages: Sequence[CrawledPage]) -> SaveCounts:
+        raise RuntimeError("disk full")
+
+    store = SqlCrawlStore(crawl.database, project_id=crawl.agent.project_id, run="r1", save=fail)
+    await store.seed(links("a"))
+    await written(store, CrawlBatch(proxies=used(x=1)))
+    with pytest.raises(RuntimeError, match="disk full"):
+        await written(store, CrawlBatch(done=[page("a")], proxies=used(x=10)))
+    assert await store.proxies() == tuple(used(x=1))
 
 
 async def test_a_row_sink_that_rolls_back_does_not_undo_the_marks(crawl: Crawl) -> None:

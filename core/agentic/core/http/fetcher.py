@@ -33,6 +33,9 @@ from agentic.core.http.transports.port import Transport
 from agentic.core.http.urls import host_of, without_credentials
 from agentic.core.records import record
 
+NO_ROBOTS = frozenset({404, 410})
+"""A site without rules: usual, and no failure of an exit."""
+
 ROBOTS_TRIES = 3
 """With several proxies, how many of them may ask for a robots.txt, if the first ones are refused."""
 
@@ -346,7 +349,7 @@ class Fetcher:
                     continue
                 raise
             failure = failure_of(request, response, datetime.now(UTC))
-            if failure is None:
+            if failure is None or response.status in NO_ROBOTS:
                 return response
             await self._note(failure, response, way)
             if not tries_left or failure.failure_class not in REFUSALS or exits.wait_s(request.url):

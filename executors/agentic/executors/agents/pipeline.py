@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when an agent runs, no
     from sqlalchemy.orm import Session
 
     from agentic.core.actors import Page
+    from agentic.core.http.exits.uses import ProxyUse
     from agentic.core.pipeline import CrawledPage, FailedPage, Judgement, PipelineResult, PipelineSpec
     from agentic.core.types import SaveCounts
     from agentic.mappers import Database
@@ -149,6 +150,13 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         if result is None:
             return 0
         return len(result.failed_items) + (result.pages.failed if result.pages else 0)
+
+    @property
+    def proxy_uses(self) -> Sequence[ProxyUse]:
+        """The requests of the run through each of several proxies."""
+        from agentic.core.http.exits.uses import uses_of
+
+        return () if self._result is None else uses_of(use.model_dump() for use in self._result.proxy_uses)
 
     @property
     def judgement(self) -> Judgement:

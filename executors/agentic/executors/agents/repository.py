@@ -165,6 +165,7 @@ class AgentRepository:
             warnings=warnings,
             outcome=ExecutionStatus(judgement.outcome),
             reason=self.redactor.text(judgement.reason) if judgement.reason else None,
+            proxies=executor.proxy_uses,
         )
         save_outcome(session, self._project_id, execution_id, stored)
 

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate
-from typing import Any, TypedDict, cast
+from operator import itemgetter
+from typing import Any, NotRequired, TypedDict, cast
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from sqlalchemy import ColumnElement, SQLColumnExpression, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
+from agentic.core.http.exits.uses import ProxyTally, load_uses, uses_of
 from agentic.core.types import JSONValue
 from agentic.executors.metrics.sql import (
     LABELS,
@@ -36,10 +38,15 @@ REFUSED = "the results of agent % were not stored:%"
 _BUCKET_NAMES = (*map(str, BUCKETS_S), "+Inf")
 _ENDED = ENDED
 _HAS_RESULTS = or_(ExecutionModel.status == ExecutionStatus.SUCCEEDED, ExecutionModel.outcome.is_not(None))
+_OF_CRAWL = (
+    CrawlModel.run == ExecutionModel.id,
+    CrawlModel.project_id == ExecutionModel.project_id,
+    ~_HAS_RESULTS,
+)
 
 
 def executions(scope: Scope) -> Iterator[Metric]:
-    """Yield metrics of executions: states, ends and durations of attempts, and stored rows."""
+    """Yield metrics of executions: states, ends and durations of attempts, stored rows, use of proxies."""
     found = _Found(scope.session.execute(select(StoreNow())).scalar_one(), labels_of_agents(scope))
     for project_id in project_ids(scope):
         for totals in totals_of(scope.session, project_id, "executions", count_executions):
@@ -47,6 +54,7 @@ def executions(scope: Scope) -> Iterator[Metric]:
     yield from found.standing.metrics()
     yield found.durations()
     yield found.rows()
+    yield from found.through_proxies()
 
 
 def keep_executions(database: Database, project_id: str) -> None:
@@ -60,6 +68,7 @@ class _Totals(TypedDict):
     standing: list[tuple[str, str, int, int, int, int, float | None]]
     durations: list[tuple[str, float | None, int, float]]
     rows: list[tuple[str, list[int | None]]]
+    proxies: NotRequired[list[tuple[str, list[dict[str, Any]]]]]  # totals of older versions have none
 
 
 def count_executions(session: Session, project_id: str, span: Span) -> JSONValue:
@@ -71,6 +80,7 @@ def count_executions(session: Session, project_id: str, span: Span) -> JSONValue
             "standing": _standing(session, *of),
             "durations": _durations(session, *of),
             "rows": [*_rows(session, *of), *_crawled(session, *of)],
+            "proxies": _proxies(session, *of),
         },
     )
 
@@ -116,13 +126,25 @@ def _crawled(session: Session, *where: ColumnElement[bool]) -> Iterator[list[obj
     """Yield the stored rows of executions that run or were cut off, from their crawls."""
     sums = [func.sum(getattr(CrawlModel, name)) for name in COUNT_NAMES[:-1]]
     sums.append(func.sum(CrawlModel.failed - CrawlModel.excluded))
-    of_crawl = (
-        CrawlModel.run == ExecutionModel.id,
-        CrawlModel.project_id == ExecutionModel.project_id,
-        ~_HAS_RESULTS,
-    )
-    for agent, *counts in _by_agent(session, sums, *where, *of_crawl):
+    for agent, *counts in _by_agent(session, sums, *where, *_OF_CRAWL):
         yield [agent, counts]
+
+
+def _proxies(session: Session, *where: ColumnElement[bool]) -> list[list[object]]:
+    """Return the requests through proxies by agent; until an execution completes, from its crawl.
+
+    The oldest executions come first: a proxy that is counted separately stays so when others are added.
+    """
+    of, created = ExecutionModel, ExecutionModel.created_at
+    ended = select(created, of.agent_id, of.proxies).where(*where, _HAS_RESULTS, of.proxies.is_not(None))
+    crawled = select(created, of.agent_id, CrawlModel.proxies).where(
+        *where, *_OF_CRAWL, CrawlModel.proxies.is_not(None)
+    )
+    found: defaultdict[str, ProxyTally] = defaultdict(ProxyTally)
+    rows = [*session.execute(ended), *session.execute(crawled)]
+    for _, agent, text in sorted(rows, key=itemgetter(0)):
+        found[agent].add(load_uses(text))
+    return [[agent, [use.to_dict() for use in tally.uses]] for agent, tally in found.items()]
 
 
 def _by_agent(
@@ -146,6 +168,7 @@ class _Found:
     counts: defaultdict[Labels, Counter[float | None]] = field(default_factory=lambda: defaultdict(Counter))
     sums_s: defaultdict[Labels, float] = field(default_factory=lambda: defaultdict(float))
     stored: Counter[Labels] = field(default_factory=Counter)
+    proxies: defaultdict[Labels, ProxyTally] = field(default_factory=lambda: defaultdict(ProxyTally))
 
     def __post_init__(self) -> None:
         self.standing = _Standing(self.now.timestamp())
@@ -159,6 +182,8 @@ class _Found:
         for agent, counts in totals["rows"]:
             for name, stored in zip(COUNT_NAMES, counts, strict=True):
                 self.stored[*self.labels[agent], name] += stored or 0
+        for agent, uses in totals.get("proxies", ()):
+            self.proxies[self.labels[agent]].add(uses_of(uses))
 
     def durations(self) -> Metric:
         text = "Seconds of executions that succeeded, last attempt only."
@@ -171,6 +196,24 @@ class _Found:
     def rows(self) -> Metric:
         text = "Rows given to mappers by result, and failed pages, items and steps."
         return filled(CounterMetricFamily("agentic_rows", text, labels=[*LABELS, "outcome"]), self.stored)
+
+    def through_proxies(self) -> Iterator[Metric]:
+        requests: Counter[Labels] = Counter()
+        received: Counter[Labels] = Counter()
+        failed: Counter[Labels] = Counter()
+        for labels, tally in self.proxies.items():
+            for use in tally.uses:
+                requests[*labels, use.id] = use.requests
+                received[*labels, use.id] = use.received_bytes
+                failed.update({(*labels, use.id, name): count for name, count in use.failures})
+        by = [*LABELS, "proxy"]
+        text = "Requests sent through each of several proxies."
+        yield filled(CounterMetricFamily("agentic_proxy_requests", text, labels=by), requests)
+        text = "Bytes of bodies received through each of several proxies, unpacked."
+        yield filled(CounterMetricFamily("agentic_proxy_received_bytes", text, labels=by), received)
+        text = "Failed requests through each of several proxies, by class."
+        by = [*by, "failure_class"]
+        yield filled(CounterMetricFamily("agentic_proxy_failures", text, labels=by), failed)
 
 
 @dataclass

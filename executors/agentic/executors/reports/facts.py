@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from agentic.core.http.exits.uses import ProxyUse
 from agentic.executors.reports.changes import ChangeReport
 
 
@@ -242,6 +243,7 @@ class RunReport:
         failures: The most frequent class first.
         hosts: The busiest first.
         host_count: How many hosts there are in all.
+        proxies: Requests through each of several proxies.
         strategies: The reactions to failures.
         steps: The longest total time first.
         tables: Samples of its rows.
@@ -259,6 +261,7 @@ class RunReport:
     failures: tuple[FailureFacts, ...] = ()
     hosts: tuple[HostFacts, ...] = ()
     host_count: int = 0
+    proxies: tuple[ProxyUse, ...] = ()
     strategies: StrategyReport = StrategyReport()
     steps: tuple[StepFacts, ...] = ()
     tables: tuple[TableSample, ...] = ()

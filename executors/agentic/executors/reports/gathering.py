@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from agentic.core.hooks import Platform, get_registry
+from agentic.core.http.exits.uses import in_list_order
 from agentic.core.pipeline import PipelineSpec
 from agentic.core.types import JSONValue
 from agentic.executors.agents.factory import ExecutorFactory
@@ -30,7 +31,7 @@ from agentic.executors.reports.masking import Shown, masked_changes
 from agentic.executors.reports.pictures import picture
 from agentic.executors.reports.times import now_utc, page_timeline, run_ids, step_times, workers
 from agentic.mappers import AgentModel, AgentResultModel, Database, ExecutionModel, find_execution
-from agentic.mappers.catalog.execution_counts import counts_so_far
+from agentic.mappers.catalog.execution_counts import counts_so_far, proxies_so_far
 from agentic.mappers.catalog.pipelines import digest_of
 from agentic.mappers.tables.core import DeadLetterModel, PipelineModel
 from agentic.mappers.tables.ledger import RunModel
@@ -81,6 +82,7 @@ class _Gathering:
             failures=tuple(self._failures(crawl)),
             hosts=tuple(hosts),
             host_count=host_count,
+            proxies=tuple(in_list_order(proxies_so_far(self.session, self.execution))),
             strategies=crawl.strategies(),
             steps=tuple(step_times(self.session, self.execution, runs)),
             tables=tuple(self._tables(platform)),

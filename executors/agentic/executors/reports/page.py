@@ -14,6 +14,7 @@ from agentic.executors.reports.sections_crawl import (
     dead_letters_section,
     failures_section,
     hosts_section,
+    proxies_section,
     strategies_section,
     timeline_section,
 )
@@ -48,6 +49,8 @@ def sections(report: RunReport) -> Iterator[Section]:
         yield changes_section(report.changes)
     if report.hosts:
         yield hosts_section(report.hosts, report.host_count)
+    if report.proxies:
+        yield proxies_section(report.proxies)
     if report.tables or any(report.rows.values()):
         yield rows_section(report.rows, report.tables)
     if report.graph:

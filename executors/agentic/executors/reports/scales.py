@@ -56,6 +56,16 @@ def number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 1 else f"{value:.2g}"
 
 
+def size(size_bytes: int) -> str:
+    """Return a number of bytes: ``820 B``, ``1.2 MB``."""
+    if size_bytes < 1_000:
+        return f"{size_bytes} B"
+    value, units = size_bytes / 1_000, ["kB", "MB", "GB", "TB"]
+    while round(value, 1) >= 1_000 and len(units) > 1:
+        value, units = value / 1_000, units[1:]
+    return f"{value:,.1f} {units[0]}"
+
+
 def share(part: float, whole: float) -> str:
     """Return a part in percent: ``0 %`` for nothing, ``<0.1 %`` for almost nothing."""
     if not part or not whole:

@@ -1,10 +1,11 @@
-"""Sections about a crawl: times, failures, reactions to them, hosts."""
+"""Sections about a crawl: times, failures, reactions to them, hosts, proxies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
 
+from agentic.core.http.exits.uses import ProxyUse
 from agentic.executors.reports.facts import (
     DeadLetterFacts,
     FailureExample,
@@ -28,7 +29,7 @@ from agentic.executors.reports.parts import (
     word,
 )
 from agentic.executors.reports.plots import cumulative_plot, rate_plot
-from agentic.executors.reports.scales import counted, duration, median, number, share
+from agentic.executors.reports.scales import counted, duration, median, number, share, size
 
 _ACTIONS = {
     "retry": "retried by {}",
@@ -168,3 +169,20 @@ def hosts_section(hosts: Sequence[HostFacts], total: int) -> Section:
         else f"The busiest {len(hosts)} of {number(total)}."
     )
     return Section("hosts", "Hosts", about, table(columns, rows, numeric=columns[1:4]))
+
+
+def proxies_section(proxies: Sequence[ProxyUse]) -> Section:
+    """Show the requests through each of several proxies."""
+    columns = ("proxy", "requests", "failed", "received", "failures")
+    rows = [
+        (
+            element("span", use.name.removeprefix("proxy "), class_="mono"),
+            number(use.requests),
+            number(use.failed),
+            size(use.received_bytes),
+            use.failures_text,
+        )
+        for use in proxies
+    ]
+    about = "By place in the list. Each redirect is a request, and so is robots.txt."
+    return Section("proxies", "Proxies", about, table(columns, rows, numeric=columns[1:4]))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from agentic.core.http.exits.uses import ProxyUse, load_uses
 from agentic.core.types import JSONValue
 from agentic.mappers.tables.core import CrawlModel, ExecutionModel
 
@@ -41,3 +42,14 @@ def crawl_counts(
         CrawlModel.failed - CrawlModel.excluded,
     ).where(*of_crawls)
     return {run: dict(zip(COUNT_NAMES, counts, strict=True)) for run, *counts in session.execute(query)}
+
+
+def proxies_so_far(session: Session, execution: ExecutionModel) -> tuple[ProxyUse, ...]:
+    """Return the requests of an execution through each of several proxies.
+
+    Without results, these are the requests that its crawl committed.
+    """
+    if execution.has_all_results:
+        return load_uses(execution.proxies)
+    crawl = session.get(CrawlModel, (execution.project_id, execution.id))
+    return () if crawl is None else load_uses(crawl.proxies)

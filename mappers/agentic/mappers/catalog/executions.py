@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, case, exists, func, or_, select, update
 from sqlalchemy.orm import Session
 from typing_extensions import Unpack
 
+from agentic.core.http.exits.uses import ProxyUse, dump_uses
 from agentic.core.masking import mask_known
 from agentic.core.types import JSONValue
 from agentic.mappers.catalog.execution_choice import ExecutionFilter, choose_executions
@@ -75,12 +76,14 @@ class StoredResults:
         warnings: Problems with parts of the results.
         outcome: The status of the execution when its run ends.
         reason: Why the status is not ``succeeded``.
+        proxies: Requests through each of several proxies.
     """
 
     counts: Mapping[str, JSONValue]
     warnings: Sequence[str] = ()
     outcome: ExecutionStatus = ExecutionStatus.SUCCEEDED
     reason: str | None = None
+    proxies: Sequence[ProxyUse] = ()
 
 
 _NOT_RUNNING = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
@@ -147,7 +150,12 @@ def save_outcome(session: Session, project_id: str, execution_id: str, stored: S
     session.execute(
         update(ExecutionModel)
         .where(*_is(project_id, execution_id))
-        .values(counts=dict(stored.counts), outcome=stored.outcome, reason=_clean(stored.reason))
+        .values(
+            counts=dict(stored.counts),
+            outcome=stored.outcome,
+            reason=_clean(stored.reason),
+            proxies=dump_uses(stored.proxies),
+        )
     )
     add_warnings(session, project_id, execution_id, stored.warnings)
 

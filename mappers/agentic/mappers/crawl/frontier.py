@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from agentic.core.actors import Page
 from agentic.core.http import url_key
+from agentic.core.http.exits.uses import ProxyUse, added_uses, dump_uses, load_uses
 from agentic.core.pipeline.crawl.page_items import count_items
 from agentic.core.pipeline.crawl.store import (
     CountedWarning,
@@ -45,12 +46,14 @@ from agentic.mappers.crawl.statements import (
     MARK_FAILED,
     MOVE,
     STATES,
+    STORE_USES,
     TAKE_TURN,
+    USES,
 )
 from agentic.mappers.crawl.warnings import counted_warnings, dump_warnings
 from agentic.mappers.database.database import Database, hot_transaction
 from agentic.mappers.database.driver import DriverCursor, Value, driver_cursor
-from agentic.mappers.tables.core import FrontierState
+from agentic.mappers.tables.core import CrawlModel, FrontierState
 
 RowSink = Callable[[Session, Sequence[CrawledPage]], SaveCounts]
 GoneSink = Callable[[Session, Sequence[FailedPage]], SaveCounts]
@@ -141,6 +144,15 @@ class SqlCrawlStore:
         """Return the warnings about pages that were read, counted by subject, in the order of the pages."""
         return await in_thread(self._warnings)
 
+    async def proxies(self) -> Sequence[ProxyUse]:
+        """Return the requests through each of several proxies, of all commits so far."""
+        return await in_thread(self._proxies)
+
+    def _proxies(self) -> Sequence[ProxyUse]:
+        with self._database.reading() as session:
+            crawl = session.get(CrawlModel, (self._project_id, self._run))
+            return () if crawl is None else load_uses(crawl.proxies)
+
     def _stored_page(self, load: PageSource, key: str) -> Page | None:
         with self._database.reading() as session:
             return load(session, key)
@@ -174,12 +186,13 @@ class SqlCrawlStore:
     ) -> Exchange:
         with self._database.joined(starts_hot=True) as session:
             with driver_cursor(session) as cursor:
-                if batch.done or batch.failed or batch.links:  # claims alone never wait
+                if batch.done or batch.failed or batch.links or batch.proxies:  # claims alone never wait
                     self._take_turn(cursor)
                 added = self._add(cursor, batch.links)  # first: a failed page may be one of them
                 fresh, given_up, again, item_count = self._mark(cursor, batch)
                 beyond = self._unknown(cursor, batch.beyond)
                 self._move(cursor, batch.moves)
+                self._add_uses(cursor, batch.proxies)
                 entries = self._claim(cursor, slice_id, limit, without)
             saved = self._save(session, fresh) if fresh else SaveCounts()
             gone = [page for page in given_up if page.gone_status and page.has_row]
@@ -279,6 +292,13 @@ class SqlCrawlStore:
         known = _counts(cursor.rows(COUNTS, self._mine)).moves
         lines = dict.fromkeys(f"{move.start} {move.to}" for move in (*known, *moves))
         cursor.run(MOVE, {**self._mine, "new_moves": clean_text("\n".join(lines))})
+
+    def _add_uses(self, cursor: DriverCursor, uses: Sequence[ProxyUse]) -> None:
+        if not uses:
+            return
+        for (known,) in cursor.rows(USES, self._mine):
+            both = added_uses(load_uses(known), uses)
+            cursor.run(STORE_USES, {**self._mine, "new_proxies": dump_uses(both)})
 
     def _remember(self, links: Sequence[FrontierLink]) -> None:
         """Remember links that are committed to the frontier."""

@@ -196,6 +196,12 @@ COUNT = CompiledStatement(
 MOVE = CompiledStatement(update(CRAWLS).where(*_mine(CRAWLS)).values(moves=_text("new_moves")))
 """Stores the start pages that led to other hosts."""
 
+USES = CompiledStatement(select(CRAWLS.c.proxies).where(*_mine(CRAWLS)))
+"""Reads the requests through each proxy."""
+
+STORE_USES = CompiledStatement(update(CRAWLS).where(*_mine(CRAWLS)).values(proxies=_text("new_proxies")))
+"""Stores the requests through each proxy."""
+
 COUNTS = CompiledStatement(select(*_COUNT_COLUMNS).where(*_mine(CRAWLS)))
 
 TAKE_TURN = CompiledStatement(select(func.pg_advisory_xact_lock(bindparam("crawl", type_=BigInteger))))

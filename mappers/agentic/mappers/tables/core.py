@@ -145,6 +145,7 @@ class ExecutionModel(Base):
     idempotency_key: Mapped[str | None] = mapped_column(String(200))
     outcome: Mapped[ExecutionStatus | None] = mapped_column(names(ExecutionStatus, 16))
     reason: Mapped[str | None] = mapped_column(Text)
+    proxies: Mapped[str | None] = mapped_column(Text)
 
     @property
     def has_all_results(self) -> bool:
@@ -213,6 +214,9 @@ class CrawlModel(Base):
 
     ``to_reread`` counts the pages that this execution reads from storage, ``reread`` those it has read, and
     ``unstored`` the fetched pages that are not stored; ``is_offline`` says that it fetches no page.
+
+    ``proxies`` counts the requests through each of several proxies, as JSON: see
+    :mod:`agentic.core.http.exits.uses`.
     """
 
     __tablename__ = "crawls"
@@ -235,6 +239,7 @@ class CrawlModel(Base):
     reread: Mapped[int] = mapped_column(default=0, server_default="0")
     unstored: Mapped[int] = mapped_column(default=0, server_default="0")
     is_offline: Mapped[bool] = mapped_column(default=False, server_default=false())
+    proxies: Mapped[str | None] = mapped_column(Text)
 
 
 class KeptTotalsModel(Base):

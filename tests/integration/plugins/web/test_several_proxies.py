@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.forwarding import HOST, forwarding
 from tests.integration.plugins.web.scripted import Answer, answer, links, serving
 
+from agentic.core.http.exits.uses import ProxyUse, in_list_order
 from agentic.core.types import JSONValue
-from agentic.mappers import ExecutionStatus
+from agentic.executors.agents.runner import ExecutionOutcome
+from agentic.mappers import Database, ExecutionModel, ExecutionStatus
+from agentic.mappers.catalog.execution_counts import proxies_so_far
 
 if TYPE_CHECKING:
     from tests.integration.plugins.web.conftest import MakeAgent, RunAgent
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 PASSWORD = "hunter2-of-the-list"
-HOST = "http://shop.example"
 SITE: dict[str, Answer] = {
     "/robots.txt": b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
     "/": answer(links(*(f"/{number}" for number in range(30)))),
@@ -29,52 +30,10 @@ TOO_MANY = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 600\r\nContent-Lengt
 STRANGER = b"HTTP/1.1 407 Who Are You\r\nContent-Length: 0\r\n\r\n"
 
 
-class Forwarding:
-    """A proxy that forwards requests for any host to one site, up to a limit; then it answers otherwise."""
-
-    def __init__(self, site_url: str, limit: int | None, then: bytes | None) -> None:
-        self.site_port = int(site_url.rpartition(":")[2])
-        self.limit = limit
-        self.then = then
-        self.heads: list[str] = []
-        self.server: asyncio.Server | None = None
-        self.port = 0
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            self.heads.append(head)
-            is_over = self.limit is not None and len(self.heads) >= self.limit
-            if is_over and self.then is not None:
-                writer.write(self.then)
-                await writer.drain()
-            else:
-                if is_over and self.server is not None:
-                    self.server.close()  # it is away after this answer
-                await self.forward(head, writer)
-        writer.close()
-
-    async def forward(self, head: str, writer: asyncio.StreamWriter) -> None:
-        line, _, fields = head.partition("\r\n")
-        method, url, version = line.split()
-        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.site_port)
-        path = url.removeprefix(HOST).removeprefix(":80") or "/"
-        far_writer.write(f"{method} {path} {version}\r\nConnection: close\r\n{fields}".encode())
-        while data := await far_reader.read(65_536):
-            writer.write(data)
-        await writer.drain()
-        far_writer.close()
-
-
-@contextlib.asynccontextmanager
-async def forwarding(
-    site_url: str, *, limit: int | None = None, then: bytes | None = None
-) -> AsyncIterator[Forwarding]:
-    proxy = Forwarding(site_url, limit, then)
-    proxy.server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
-    proxy.port = proxy.server.sockets[0].getsockname()[1]
-    async with proxy.server:
-        yield proxy
+def uses_of(database: Database, outcome: ExecutionOutcome) -> list[ProxyUse]:
+    """Return the stored requests of an execution through each proxy, in list order."""
+    with database.reading() as session:
+        return in_list_order(proxies_so_far(session, session.get_one(ExecutionModel, outcome.execution_id)))
 
 
 @pytest.mark.parametrize(
@@ -91,6 +50,7 @@ async def forwarding(
 async def test_a_crawl_reads_all_pages_though_one_proxy_fails(  # noqa: PLR0917 - fixtures and cases
     make_agent: MakeAgent,
     run_agent: RunAgent,
+    database: Database,
     stored_urls: Callable[[], list[str]],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -111,6 +71,15 @@ async def test_a_crawl_reads_all_pages_though_one_proxy_fails(  # noqa: PLR0917 
         outcome = await run_agent(make_agent(pipeline={"steps": [step], "http": http}, inputs={}))
     assert (outcome.error, outcome.status) == (None, ExecutionStatus.SUCCEEDED)
     assert len(stored_urls()) == 31
+    first, second = uses_of(database, outcome)
+    assert (second.requests, second.failures) == (len(two.heads), ())
+    assert second.received_bytes > 0
+    if limit == 8 and then is None:  # connecting failed: no request arrived
+        assert first.requests == len(one.heads) + first.failed
+        assert [name for name, _ in first.failures] == ["connect"]
+    else:
+        assert first.requests == len(one.heads)
+        assert bool(first.failures) == bool(then)
     assert len(one.heads) + len(two.heads) >= 32
     found = [warning for warning in outcome.warnings if "proxy 1" in warning]
     if says:
@@ -142,3 +111,46 @@ async def test_a_step_says_that_a_proxy_rests(
         outcome = await run_agent(make_agent(pipeline={"steps": steps, "http": http}, inputs={}))
     [warning] = [warning for warning in outcome.warnings if "proxy 1" in warning]
     assert "the proxy refused with status 407; check its user name and password" in warning
+
+
+async def test_requests_of_all_kinds_of_steps_are_counted_even_if_these_fail(
+    make_agent: MakeAgent, run_agent: RunAgent, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site_with_gaps = {**SITE, "/gone": answer("", status="410 Gone")}
+    async with (
+        serving(site_with_gaps) as site,
+        forwarding(site.url) as one,
+        forwarding(site.url) as two,
+    ):
+        monkeypatch.setenv("AGENTIC_SECRET_SHOPS__EU", f"127.0.0.1:{one.port}\n127.0.0.1:{two.port}")
+        skip: JSONValue = {"*": {"retry_count": 0, "then": "skip"}}
+
+        def fetch(url: str, name: str) -> JSONValue:
+            return {"actor": "fetch", "id": name, "config": {"url": url}, "error_handling": skip}
+
+        inner: JSONValue = {"steps": [{"actor": "fetch", "config": {"url": f"{HOST}/gone"}}]}
+        steps: JSONValue = [
+            fetch(f"{HOST}/1", "first"),
+            fetch(f"{HOST}/gone", "gone"),
+            {
+                "type": "loop",
+                "source": "inputs.urls",
+                "item_as": "url",
+                "collect": "url",
+                "loop_steps": [fetch("${url}", "each")],
+            },
+            {"type": "pipeline", "id": "broken", "pipeline": inner, "error_handling": skip},
+            {"type": "pipeline", "id": "whole", "pipeline": {"steps": [fetch(f"{HOST}/2", "last")]}},
+        ]
+        urls = [f"{HOST}/{name}" for name in ("3", "gone", "4")]
+        http: JSONValue = {"proxies": ["${secrets.EU}"], "obey_robots": False}
+        inputs: JSONValue = {"urls": {"type": "list"}}
+        agent = make_agent(
+            pipeline={"steps": steps, "http": http, "inputs": inputs}, inputs={"urls": [*urls]}
+        )
+        outcome = await run_agent(agent)
+    first, second = uses_of(database, outcome)
+    assert len(one.heads) + len(two.heads) == 7
+    assert (first.requests, second.requests) == (len(one.heads), len(two.heads))
+    assert {name for use in (first, second) for name, _ in use.failures} == {"gone"}
+    assert first.failed + second.failed == 3

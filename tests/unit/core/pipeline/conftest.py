@@ -26,6 +26,7 @@ from agentic.core.actors import (
 from agentic.core.audit import Decision
 from agentic.core.graph import Workflow
 from agentic.core.http import Fetcher, HttpPolicy, HttpRequest, HttpResponse
+from agentic.core.http.exits.uses import ProxyUse, added_uses
 from agentic.core.pipeline import (
     CountedWarning,
     CrawlBatch,
@@ -163,6 +164,9 @@ class MemoryFrontier:
             )
             for subject in dict.fromkeys(warning.subject for warning in found)
         ]
+
+    async def proxies(self) -> Sequence[ProxyUse]:
+        return added_uses((), (use for batch in self.commits for use in batch.proxies))
 
     def urls(self, state: str) -> list[str]:
         return [self.links[key].url for key, found in self.states.items() if found == state]

@@ -16,6 +16,7 @@ from agentic.core.errors import AgenticError
 from agentic.core.http.errors import PROXY, PROXY_SUBJECT, FailureClass, FetchError, reason_in
 from agentic.core.http.exits.health import DOUBTFUL_AFTER, Health, Order, Rest, choose, next_rest
 from agentic.core.http.exits.listing import ExitSpec, list_exits
+from agentic.core.http.exits.uses import ProxyUse, note_use
 from agentic.core.http.messages import HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.politeness.slots import idle
@@ -169,11 +170,13 @@ class Exits:
     def begin(self, used: Exit) -> float:
         """Note a request; return its time, for :meth:`note_answer` and :meth:`note_failure`."""
         used.requests += 1
+        note_use(ProxyUse(id=used.id, number=used.number, requests=1))
         return self._clock()
 
     def note_answer(self, used: Exit, sent_at: float, received_bytes: int) -> None:
         """Note that an answer came through an exit."""
         used.received_bytes += received_bytes
+        note_use(ProxyUse(id=used.id, number=used.number, received_bytes=received_bytes))
         used.health.answered(sent_at)
 
     def note_success(self, used: Exit, response: HttpResponse) -> None:
@@ -192,6 +195,7 @@ class Exits:
         word = failure.failure_class
         used.failures[word] += 1
         used.last_failure = word
+        note_use(ProxyUse(id=used.id, number=used.number, failures=((str(word), 1),)))
         host = host_of(url)
         if failure.detail == PROXY:
             if failure.status is None:

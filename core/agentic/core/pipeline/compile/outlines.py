@@ -59,6 +59,9 @@ class _NoOutside:
     async def warnings(self) -> NoReturn:
         self._refuse()
 
+    async def proxies(self) -> NoReturn:
+        self._refuse()
+
     def _refuse(self) -> NoReturn:
         raise PipelineError(
             f"this is an outline of pipeline {self._pipeline!r}; run the result of compile_pipeline"

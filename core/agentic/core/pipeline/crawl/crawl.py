@@ -12,6 +12,7 @@ from agentic.core.actors import Actor, ActorContext, ActorError, Failure, ModelU
 from agentic.core.actors.model_use import add_use
 from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
 from agentic.core.http import HttpError
+from agentic.core.http.exits.uses import ProxyTally, counting_proxies, take_uses
 from agentic.core.http.sessions.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl.borders import border_notes
 from agentic.core.pipeline.crawl.files import KnownFiles, PageFiles
@@ -22,7 +23,7 @@ from agentic.core.pipeline.crawl.report import CrawlReport
 from agentic.core.pipeline.crawl.seeding import FailedPart, Seeding, listed_pages, starts_of
 from agentic.core.pipeline.crawl.slice import CrawlSlice, SliceLimits
 from agentic.core.pipeline.crawl.statistics import RunningCrawls
-from agentic.core.pipeline.crawl.store import CrawlStore, FrontierCounts, SliceId
+from agentic.core.pipeline.crawl.store import CrawlBatch, CrawlStore, FrontierCounts, SliceId
 from agentic.core.pipeline.errors import StepFailedError
 from agentic.core.pipeline.expressions.expressions import SECRETS, Path
 from agentic.core.pipeline.expressions.secret_masking import Hidden, read_secrets
@@ -128,6 +129,12 @@ class CrawlNode(Executor):
     async def begin(self, state: PipelineState, ctx: WorkflowContext) -> CrawlTurn | PipelineState | None:
         """Put the start pages into the frontier, and the pages that sitemaps list if the step reads them."""
         context = self._context(ctx)
+        with counting_proxies(context.http.exits is not None) as tally:
+            return await self._begin(state, context, tally, ctx)
+
+    async def _begin(
+        self, state: PipelineState, context: ActorContext, tally: ProxyTally, ctx: WorkflowContext
+    ) -> CrawlTurn | PipelineState | None:
         try:
             if not self._position.is_due(state):
                 return self._position.pass_over(state)
@@ -142,13 +149,14 @@ class CrawlNode(Executor):
         except MissingResultError as exc:
             return await leave_out(self._position, state, exc, ctx)
         except (ActorError, ValidationError, HttpError) as exc:
-            return await give_up(self._position, state, never_tried(self._position, exc), None, ctx)
+            tried = state.with_proxies(tally.take())
+            return await give_up(self._position, tried, never_tried(self._position, exc), None, ctx)
         turn = CrawlTurn(state=state)
         if not seeding.is_over:
             uses: list[ModelUse] = []
             await self._crawl_while(seeding, turn, self._processor(state, step, hidden, ctx, uses), ctx)
             self._keep_use(turn, uses, ctx)
-        return turn
+        return replace(turn, state=state.with_proxies(tally.take()))
 
     @handler
     async def go_on(self, turn: CrawlTurn, ctx: WorkflowContext) -> PipelineState | None:
@@ -164,7 +172,8 @@ class CrawlNode(Executor):
         store = self._tools.store_of(ctx.run_id)
         report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
         try:
-            counts = await self._work_off(ctx.superstep, turn, processor, store, report)
+            with counting_proxies(context.http.exits is not None):
+                counts = await self._work_off(ctx.superstep, turn, processor, store, report)
         finally:
             report.end()
         self._keep_use(turn, uses, ctx)
@@ -195,6 +204,8 @@ class CrawlNode(Executor):
             notes=add_notes(turn.state.notes, notes),
             models=add_use(turn.state.models, map(self._use_of(ctx), range(MAX_SLICES))),
         )
+        if context.http.exits is not None:
+            state = state.with_proxies(await store.proxies())
         return self._position.bind(state, results)
 
     def _keep_use(self, turn: CrawlTurn, uses: Sequence[ModelUse], ctx: WorkflowContext) -> None:
@@ -337,6 +348,8 @@ class CrawlNode(Executor):
         )
         part = CrawlSlice(slice_id, store, processor.process, limits, report.committed, noted=processor.note)
         await part.run()
+        if uses := take_uses():  # of pages that were not finished
+            await store.exchange(slice_id, CrawlBatch(proxies=uses), 0)
         if part.ending is not None and part.ending.failed is not None:
             page = part.ending.failed
             failure = Failure(failure_class=page.failure_class, message=page.message)

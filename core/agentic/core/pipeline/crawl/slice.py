@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, TypeVar
 
+from agentic.core.http.exits.uses import take_uses
 from agentic.core.http.politeness.slots import SLOT
 from agentic.core.pipeline.crawl.page import PageResult
 from agentic.core.pipeline.crawl.slots import PageSlot, PageSlots
@@ -325,6 +326,7 @@ class CrawlSlice:
             beyond=[key for page_result in page_results for key in page_result.beyond],
             outside=sum(page_result.outside for page_result in page_results),
             moves=[move for page_result in page_results for move in page_result.moves],
+            proxies=take_uses(),
         )
         wanted = self._wanted()
         without = self._unwanted_sites()

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from agentic.core.actors import ContentsOutput, Page
+from agentic.core.http.exits.uses import ProxyUse
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.steps.state import FailureTally
 from agentic.core.records import record
@@ -177,6 +178,7 @@ class CrawlBatch:
         beyond: Keys of pages that are too deep for the crawl, known or not.
         outside: Number of links that lead to other hosts, or that no rule includes.
         moves: Start pages that led to other hosts.
+        proxies: Requests through each of several proxies since the last commit, for these and other pages.
     """
 
     done: Sequence[CrawledPage] = ()
@@ -185,6 +187,7 @@ class CrawlBatch:
     beyond: Collection[str] = ()
     outside: int = 0
     moves: Sequence[SiteMove] = ()
+    proxies: Sequence[ProxyUse] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,4 +328,8 @@ class CrawlStore(Protocol):
 
     async def warnings(self) -> Sequence[CountedWarning]:
         """Return the warnings about pages that were read, by subject, in the order of the pages."""
+        ...
+
+    async def proxies(self) -> Sequence[ProxyUse]:
+        """Return the requests through each of several proxies, of all commits so far."""
         ...

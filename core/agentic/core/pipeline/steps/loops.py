@@ -124,6 +124,7 @@ class CollectNode(Executor):
             retried=state.retried,
             notes=state.notes,
             models=state.models,
+            proxies=state.proxies,
         )
         try:
             value = dump(evaluate(self._collect, state.lookup))
@@ -163,6 +164,7 @@ class JoinNode(Executor):
             notes=add_notes(outer.notes, (note for outcome in outcomes for note in outcome.notes)),
             models=add_use(outer.models, (outcome.models for outcome in outcomes)),
         )
+        after = after.with_proxies([use for outcome in outcomes for use in outcome.proxies])
         check_failed(self._position, after.failures)
         values = [_value(outcome) for outcome in outcomes if outcome.value is not None]
         return self._position.bind(after, {"items": values, "failed": len(outcomes) - len(values)})

@@ -11,6 +11,7 @@ from typing import ClassVar, cast
 from agentic.core.actors import ActorContext, ActorError, Again, ModelUse
 from agentic.core.actors.model_use import add_use
 from agentic.core.graph import Executor, WorkflowContext, handler
+from agentic.core.http.exits.uses import counting_proxies
 from agentic.core.pipeline.expressions.expressions import ReferenceFailedError
 from agentic.core.pipeline.policies.attempts import GivenUp
 from agentic.core.pipeline.policies.retry_events import tell_changes
@@ -149,7 +150,9 @@ class ActorNode(Executor):
         except ActorError as exc:
             return await give_up(self._position, state, never_tried(self._position, exc), None, ctx)
         tell = tell_changes(ctx, self._position.step, context.decide)
-        outcome = await self._call.run(context, given, state, tell)
+        with counting_proxies(context.http.exits is not None) as tally:
+            outcome = await self._call.run(context, given, state, tell)
+        state = state.with_proxies(tally.take())
         if uses:
             state = replace(state, models=add_use(state.models, uses))
         if isinstance(outcome, GivenUp):

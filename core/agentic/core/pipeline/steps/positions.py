@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from agentic.core.actors import Failure, ModelUse, describe_failure
 from agentic.core.graph import WorkflowContext
+from agentic.core.http.exits.uses import ProxyUse
 from agentic.core.logging import get_logger
 from agentic.core.pipeline.errors import StepFailedError
 from agentic.core.pipeline.expressions.expressions import evaluate
@@ -88,6 +89,7 @@ class LoopItemOutcome:
     crawl: CrawlTotals | None = None
     notes: tuple[StepNote, ...] = ()
     models: ModelUse | None = None
+    proxies: tuple[ProxyUse, ...] = ()
 
 
 async def give_up(
@@ -115,6 +117,7 @@ async def give_up(
                 retried=state.retried,
                 notes=state.notes,
                 models=state.models,
+                proxies=state.proxies,
             )
         )
         return None

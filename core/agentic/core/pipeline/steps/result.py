@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import ModelUse
 from agentic.core.http.errors import PROXY_SUBJECT
+from agentic.core.http.exits.uses import in_list_order
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.policies.records import attempt_records
 from agentic.core.pipeline.spec.spec import PipelineSpec
@@ -128,6 +129,24 @@ class ModelTotals(_Part):
     cost_usd: float | None
 
 
+class ProxyTotals(_Part):
+    """The requests through one of several proxies.
+
+    Attributes:
+        proxy: Its place in the list, from 1; 0 for all beyond the first 100 together.
+        id: Reveals nothing about the proxy.
+        requests: Requests sent through it.
+        failures: Failure class -> number of failed requests.
+        received_bytes: Size of all bodies, unpacked.
+    """
+
+    proxy: int
+    id: str
+    requests: int
+    failures: dict[str, int]
+    received_bytes: int
+
+
 class PipelineResult(_Part):
     """The result of a pipeline.
 
@@ -145,6 +164,7 @@ class PipelineResult(_Part):
         passed_over: Steps whose ``when`` was not true.
         warnings: Things that successful steps did not find.
         proxies: Warnings about proxies; they say nothing about the results.
+        proxy_uses: Requests through each of several proxies; left out of JSON without them.
         gives_nothing: Whether no step returned anything to store, or had another effect that counts.
         models: The use of language models; None if no model was asked.
     """
@@ -162,6 +182,7 @@ class PipelineResult(_Part):
     passed_over: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
+    proxy_uses: tuple[ProxyTotals, ...] = Field(default=(), exclude_if=lambda uses: not uses)
     gives_nothing: bool = False
     models: ModelTotals | None = None
 
@@ -195,6 +216,7 @@ def result_of(spec: PipelineSpec, state: PipelineState, *, may_be_empty: bool = 
         passed_over=state.passed_over,
         warnings=tuple(note.text for note in state.notes if not _is_about_proxies(note)),
         proxies=tuple(note.text for note in state.notes if _is_about_proxies(note)),
+        proxy_uses=tuple(ProxyTotals.model_validate(use.to_dict()) for use in in_list_order(state.proxies)),
         gives_nothing=not (may_be_empty or state.crawl or state.has("items") or state.has("item")),
         models=_models(state.models),
     )

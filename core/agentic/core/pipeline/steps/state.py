@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from agentic.core.actors import Failure, ModelUse
+from agentic.core.http.exits.uses import ProxyUse, added_uses
 from agentic.core.pipeline.expressions.expressions import Path, ReferenceFailedError, descend
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.types import JSONValue
@@ -138,6 +139,7 @@ class PipelineState:
         passed_over: Steps whose ``when`` was not true.
         branch: The branch of the last choice: ``"steps"`` or ``"otherwise"``.
         models: The use of models so far; None if no model was asked.
+        proxies: Requests through each of several proxies.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.PipelineState"
@@ -152,6 +154,7 @@ class PipelineState:
     passed_over: tuple[str, ...] = ()
     branch: str = ""
     models: ModelUse | None = None
+    proxies: tuple[ProxyUse, ...] = ()
 
     def has(self, name: str) -> bool:
         """Whether there is a value of that name."""
@@ -172,6 +175,10 @@ class PipelineState:
     def only(self, names: Collection[str]) -> PipelineState:
         """Return a state of these values alone, without failures or notes."""
         return PipelineState(values=tuple((name, text) for name, text in self.values if name in names))
+
+    def with_proxies(self, uses: Sequence[ProxyUse]) -> PipelineState:
+        """Return the state with these requests through proxies added."""
+        return replace(self, proxies=added_uses(self.proxies, uses)) if uses else self
 
     def lookup(self, path: Path) -> JSONValue:
         """Return the value of a dotted path.

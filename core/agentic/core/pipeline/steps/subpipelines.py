@@ -72,6 +72,7 @@ class OutcomeNode(Executor):
             crawl=state.crawl,
             notes=state.notes,
             models=state.models,
+            proxies=state.proxies,
         )
 
 
@@ -95,9 +96,10 @@ class LeaveNode(Executor):
             crawl=outcome.crawl or outer.crawl,
             notes=add_notes(outer.notes, outcome.notes),
             models=add_use(outer.models, (outcome.models,)),
-        )
+        ).with_proxies(outcome.proxies)
         if outcome.value is None:
-            return await self._failed(replace(outer, models=after.models), outcome, ctx)
+            before = replace(outer, models=after.models, proxies=after.proxies)
+            return await self._failed(before, outcome, ctx)
         check_failed(self._position, after.failures)
         result = PipelineResult.model_validate_json(outcome.value)
         return self._position.bind(after, {"items": list(result.items), "counts": dict(result.counts)})

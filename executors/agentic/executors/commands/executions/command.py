@@ -75,8 +75,9 @@ def list_them(  # noqa: PLR0913  # one parameter for each option
 def show(execution_id: ExecutionId, *, project: InProject = None, as_json: AsJson = False) -> None:
     """Show an execution: settings, rows, failures by class, and next steps."""
     from agentic.executors.commands.executions.page import execution_page
+    from agentic.executors.commands.shared.proxies import proxy_data
     from agentic.executors.commands.shared.views import execution_row, result_of
-    from agentic.mappers.catalog.execution_counts import counts_so_far
+    from agentic.mappers.catalog.execution_counts import counts_so_far, proxies_so_far
     from agentic.mappers.runs.reading import LedgerReader
 
     with opened_desk(project) as desk:
@@ -86,11 +87,12 @@ def show(execution_id: ExecutionId, *, project: InProject = None, as_json: AsJso
             result = result_of(session, execution)
             counts = counts_so_far(session, desk.project_id, [execution])[execution.id]
             run = LedgerReader(session, desk.project_id).named([run_id]).get(run_id)
+            proxies = proxies_so_far(session, execution)
         row = {**execution_row(execution, agent.agent_name, run, counts), "result": result}
         if as_json:
-            print_json(row)
+            print_json({**row, **proxy_data(proxies)})
         else:
-            execution_page(desk, execution, agent, row).print()
+            execution_page(desk, execution, agent, row, proxies).print()
 
 
 @executions.command()

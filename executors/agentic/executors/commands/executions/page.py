@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,11 @@ from agentic.core.cli import console
 from agentic.core.ids import SHORT_CHARS
 from agentic.core.terminal import harmless
 from agentic.executors.commands.shared.failures import failures_of, print_failures
+from agentic.executors.commands.shared.proxies import print_proxies
 from agentic.executors.commands.shared.statuses import STATUS_STYLES
 
 if TYPE_CHECKING:
+    from agentic.core.http.exits.uses import ProxyUse
     from agentic.executors.commands.runs.steering import Desk
     from agentic.executors.reports.facts import FailureFacts, PageCounts
     from agentic.mappers import AgentModel, ExecutionModel
@@ -44,6 +46,7 @@ class ExecutionPage:
         row: The execution.
         result: Names and values of its result that are not shown elsewhere.
         failures: Failures by class.
+        proxies: Requests through each of several proxies.
         warnings: Warnings about parts of the results.
         next_commands: (command, its effect).
     """
@@ -51,6 +54,7 @@ class ExecutionPage:
     row: Mapping[str, object]
     result: Mapping[str, object]
     failures: tuple[FailureFacts, ...]
+    proxies: Sequence[ProxyUse]
     warnings: tuple[str, ...]
     next_commands: tuple[tuple[str, str], ...]
 
@@ -59,6 +63,7 @@ class ExecutionPage:
         self._print_facts()
         if self.failures:
             print_failures(self.failures)
+        print_proxies(self.proxies)
         self._print_warnings()
         if self.next_commands:
             console.print("Next", style="bold")
@@ -90,7 +95,11 @@ class ExecutionPage:
 
 
 def execution_page(
-    desk: Desk, execution: ExecutionModel, agent: AgentModel, row: Mapping[str, object]
+    desk: Desk,
+    execution: ExecutionModel,
+    agent: AgentModel,
+    row: Mapping[str, object],
+    proxies: Sequence[ProxyUse],
 ) -> ExecutionPage:
     """Return the page of an execution.
 
@@ -99,6 +108,7 @@ def execution_page(
         execution: The execution.
         agent: Its agent, whose secrets are masked.
         row: The execution as a row, with its ``result``.
+        proxies: Its requests through each of several proxies.
     """
     from agentic.executors.reports.crawls import CrawlReader
     from agentic.executors.reports.masking import Shown
@@ -118,6 +128,7 @@ def execution_page(
         },
         result=_plain(result if isinstance(result, Mapping) else {}),
         failures=failures,
+        proxies=proxies,
         warnings=tuple(
             shown.text(warning) for warning in execution.warnings if warning not in (execution.reason or "")
         ),

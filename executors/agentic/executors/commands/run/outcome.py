@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from agentic.executors.errors import ExecutionFailedError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from agentic.core.http.exits.uses import ProxyUse
     from agentic.executors.agents.runner import ExecutionOutcome
     from agentic.executors.commands.executions.stored import StoredRows
     from agentic.executors.exports.exporting import Exported
@@ -59,6 +60,7 @@ def print_outcome(
         print_tables(tables)
         if outcome.failed_count:
             _print_failures(outcome, agent, database, where)
+        _print_proxies(outcome, agent, database, where)
         _print_facts(outcome, _facts(outcome, agent, database, exported, tables), where, exported)
     if outcome.error is not None:
         raise ExecutionFailedError(outcome.error)
@@ -77,10 +79,13 @@ def _stored(outcome: ExecutionOutcome, agent: AgentModel, database: Database) ->
 def _as_data(
     outcome: ExecutionOutcome, agent: AgentModel, database: Database, tables: list[StoredRows]
 ) -> dict[str, object]:
+    from agentic.executors.commands.shared.proxies import proxy_data
+
     pages = _pages(outcome, agent, database)
     reread = {} if pages is None else {"pages": pages.reread, "unstored": pages.unstored}
     return {
         **outcome.to_dict(),
+        **proxy_data(_proxies(outcome, agent, database)),
         **({"reread": reread} if any(reread.values()) else {}),
         "agent": agent.agent_name,
         "project": agent.project.name,
@@ -112,6 +117,20 @@ def _print_failures(outcome: ExecutionOutcome, agent: AgentModel, database: Data
         found = failures_of(CrawlReader(session, execution, Shown.of(agent)), result_of(session, execution))
     if found:
         print_failures(found, where)
+
+
+def _print_proxies(outcome: ExecutionOutcome, agent: AgentModel, database: Database, where: Console) -> None:
+    from agentic.executors.commands.shared.proxies import print_proxies
+
+    print_proxies(_proxies(outcome, agent, database), where)
+
+
+def _proxies(outcome: ExecutionOutcome, agent: AgentModel, database: Database) -> Sequence[ProxyUse]:
+    from agentic.mappers import find_execution
+    from agentic.mappers.catalog.execution_counts import proxies_so_far
+
+    with database.reading() as session:
+        return proxies_so_far(session, find_execution(session, agent.project_id, outcome.execution_id))
 
 
 def _export_data(exported: Exported | None) -> dict[str, object]:
