@@ -1,8 +1,8 @@
 """Guides of the documentation, followed word by word: what they say is typed, what they show is compared.
 
 ``console`` blocks of a page are typed at a shell, one command after the other, and ``diff`` blocks applied.
-``yaml`` blocks that begin with ``# NAME.yaml`` are saved under that name. A command that shows ``^C`` is
-interrupted, and one that shows ``agentic: ...`` is refused.
+``yaml`` and ``python`` blocks that begin with ``# NAME`` are saved under that name. A command that shows
+``^C`` is interrupted, and one that shows ``agentic: ...`` is refused.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import psutil
 Varying = tuple[re.Pattern[str], str]
 """Text that differs from time to time, and the word to compare in its place."""
 
-_BLOCK = re.compile(r"^```(console|diff|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"# (\S+\.yaml)\n")
+_BLOCK = re.compile(r"^```(console|diff|yaml|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"# (\S+\.(?:yaml|py))\n")
 _INTERRUPTED, _REFUSED = "^C", "agentic: "
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _ID = re.compile(r"\b[0-9a-f]{32}\b")
@@ -62,7 +62,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to be saved: a ``yaml`` block with its name in the first line."""
+    """A file to be saved: a block with its name in the first line."""
 
     path: str
     text: str

@@ -60,7 +60,8 @@ def load_agent_spec(path: Path | str, *, runs_code: bool = False) -> AgentSpec:
     Raises:
         AgentSpecError: It cannot be read or used; every fault is listed.
     """
-    return load_document(Path(path), AgentSpec, runs_code=runs_code)
+    found = load_document(Path(path), AgentSpec, runs_code=runs_code)
+    return found if found.name else found.model_copy(update={"name": usable_name(Path(path).stem)})
 
 
 def parse_agent_spec(text: str, *, source: str = "text", folder: Path | None = None) -> AgentSpec:
@@ -78,7 +79,7 @@ def parse_agent_spec(text: str, *, source: str = "text", folder: Path | None = N
 
 
 def load_document(path: Path, kind: type[AgentSpec], *, runs_code: bool) -> AgentSpec:
-    """Read a file as a kind of spec; see :func:`load_agent_spec`."""
+    """Read a file as a kind of spec, without a default for its name; see :func:`load_agent_spec`."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as exc:
@@ -86,8 +87,7 @@ def load_document(path: Path, kind: type[AgentSpec], *, runs_code: bool) -> Agen
         message = f"it cannot be read ({reason}); check the path"
         raise AgentSpecError(str(path), [Fault(message=message)]) from None
     context = {"folder": path.parent, "runs_code": runs_code}
-    found = _read(_document(text, str(path)), kind, str(path), context)
-    return found if found.name else found.model_copy(update={"name": usable_name(path.stem)})
+    return _read(_document(text, str(path)), kind, str(path), context)
 
 
 def find_faults(spec: AgentSpec) -> list[Fault]:

@@ -190,11 +190,15 @@ def _pages(outcome: ExecutionOutcome, agent: AgentModel, database: Database) -> 
 
 def _next_commands(outcome: ExecutionOutcome, *, is_exported: bool) -> Mapping[str, str]:
     """Return commands that show more, and that write the rows to a file."""
+    from agentic.mappers import ExecutionStatus
+
     short = outcome.execution_id[:SHORT_CHARS]
     counts = outcome.counts
     has_rows = counts.inserted + counts.updated + counts.unchanged > 0
     export = {"export": f"agentic executions export {short} --out rows.csv"}
     return {
+        # Here, a run that has not ended waits for a person: there is no other process.
+        **({"answer": "agentic requests list"} if outcome.status is ExecutionStatus.RUNNING else {}),
         "more": f"agentic executions show {short}",
         "report": f"agentic executions report {short} --open",
         **(export if has_rows and not is_exported else {}),

@@ -1,0 +1,1 @@
+"""The commands of chat agents; each is loaded when it is called."""
