@@ -13,8 +13,7 @@ import typer
 from rich.text import Text
 
 from agentic.core.agents import AgentStoppedError
-from agentic.core.agents.agent import AgentInput
-from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind
+from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer, RequestKind
 from agentic.core.agents.responses import AgentResponse, ResponseStatus
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.audit import acting_user

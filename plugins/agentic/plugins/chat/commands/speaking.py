@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentic.core.agents.agent import AgentInput
+from agentic.core.agents.requests import AgentInput
 from agentic.core.agents.responses import AgentChunk, AgentResponse
 from agentic.core.agents.specs.loading import usable_name
 from agentic.core.agents.specs.spec_agent import SpecAgent
