@@ -226,6 +226,14 @@ def test_wrong_words_are_refused_with_the_next_step(line: Line, words: tuple[str
         line(*words)
 
 
+def test_an_actor_is_a_tool_with_the_services_of_the_project(line: Line) -> None:
+    script = "- call: {aggregate: {items: [{word: one}]}}\n- Done.\n"
+    line.add(script, tools=["actor:aggregate"])
+    result = line.run("chat", "help", "Collect the words.")
+    assert (result.stdout, result.exit_code) == ("Done.\n", 0)
+    assert "failed" not in result.stderr
+
+
 def test_only_chat_agents_are_spoken_to(line: Line) -> None:
     line("agents", "add", "front", "--platform", "hackernews")
     with pytest.raises(AgenticError, match="only agents of 'chat' can be spoken to"):

@@ -135,7 +135,7 @@ class Talk:
     def close(self) -> None:
         """Close connections, and say how to continue."""
         with suppress(Exception):  # the answer was shown
-            self.runner.run(self.speaker.agent.aclose())
+            self.runner.run(self.speaker.aclose())
         thread = getattr(self, "thread", None)
         if thread is not None and thread.entries and not self.as_json:
             line = (

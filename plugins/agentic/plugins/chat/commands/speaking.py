@@ -29,11 +29,42 @@ from agentic.plugins.chat.turns import turn_of
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
+    from agentic.core.actors import ActorContext
+    from agentic.core.types import RunId
+    from agentic.executors.agents.actor_resources import ActorResources
     from agentic.mappers import ProjectModel
 
 FILE_ENDINGS = (".yaml", ".yml", ".json")
 OF_EXECUTIONS = ("run-", "kept-")
 """Ids of the threads of executions begin with these."""
+
+
+class LateResources:
+    """Services for the actors and pipelines of an agent, made when one of them is called.
+
+    Args:
+        database: Holds the project's data.
+        project_id: Owns the agent.
+    """
+
+    def __init__(self, database: Database, project_id: str) -> None:
+        self._database = database
+        self._project_id = project_id
+        self._made: ActorResources | None = None
+
+    def context(self, run_id: RunId) -> ActorContext:
+        """Return the services; see :class:`~agentic.executors.agents.actor_resources.ActorResources`."""
+        if self._made is None:
+            from agentic.core.http import HttpPolicy
+            from agentic.executors.agents.actor_resources import ActorResources
+
+            self._made = ActorResources(self._database, self._project_id, HttpPolicy(), load_settings())
+        return self._made.context(run_id)
+
+    async def aclose(self) -> None:
+        """Close all open resources."""
+        if self._made is not None:
+            await self._made.aclose()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +78,7 @@ class Speaker:
         agent: The agent.
         database: Holds threads and turns.
         user_id: The person.
+        resources: Services for its tools.
     """
 
     given: str
@@ -55,11 +87,17 @@ class Speaker:
     agent: SpecAgent
     database: Database
     user_id: str
+    resources: LateResources
 
     @property
     def store(self) -> SqlThreadStore:
         """The threads of the project."""
         return SqlThreadStore(self.database, project_id=self.row.project_id)
+
+    async def aclose(self) -> None:
+        """Close the connections of its models and tools."""
+        await self.agent.aclose()
+        await self.resources.aclose()
 
     async def find_thread(self, thread_id: str | None, *, is_new: bool) -> AgentThread:
         """Return the thread of that id; without one, the person's newest conversation with the agent.
@@ -135,8 +173,17 @@ def opened_speaker(given: str, project: str | None, user_id: str) -> Iterator[Sp
                 id="", project_id=project_id, agent_name=name, agent_platform=PLATFORM_NAME, config=config
             )
         found = ChatAgentExecutor(row, "").settings
-        agent = make_agent(row, found, database)
-        yield Speaker(given=given, row=row, settings=found, agent=agent, database=database, user_id=user_id)
+        resources = LateResources(database, project_id)
+        agent = make_agent(row, found, database, resources.context)
+        yield Speaker(
+            given=given,
+            row=row,
+            settings=found,
+            agent=agent,
+            database=database,
+            user_id=user_id,
+            resources=resources,
+        )
 
 
 def chosen_thread(known: Sequence[StoredThread], thread_id: str) -> str:
