@@ -92,6 +92,12 @@ if TYPE_CHECKING:
     from agentic.core.agents.tools.functions import FunctionTool, tool
     from agentic.core.agents.tools.runs import PipelineTool, WorkflowTool
     from agentic.core.agents.tools.tool import ExternalTool, Tool, ToolContext, ask_person
+    from agentic.core.agents.tracing.observing import (
+        AgentObserver,
+        ObservedWork,
+        observe_agents,
+        trace_agents,
+    )
     from agentic.core.agents.workflow_agents import (
         WorkflowAgent,
         WorkflowAsAgent,
@@ -183,6 +189,7 @@ _HOMES = {
     **dict.fromkeys(("MemoryThreadStore", "StoredThread", "ThreadStore"), "threads.store"),
     "AgentThread": "threads.thread",
     "ActorTool": "tools.actors",
+    **dict.fromkeys(("AgentObserver", "ObservedWork", "observe_agents", "trace_agents"), "tracing.observing"),
     "AgentTool": "tools.agents",
     "PipelineTool": "tools.runs",
     "WorkflowTool": "tools.runs",
@@ -200,6 +207,7 @@ __all__ = [
     "AgentExecutorResponse",
     "AgentInput",
     "AgentMemoryError",
+    "AgentObserver",
     "AgentResponse",
     "AgentSpec",
     "AgentSpecError",
@@ -242,6 +250,7 @@ __all__ = [
     "NatsMemoryProvider",
     "NoOpMemoryProvider",
     "NoOpReducer",
+    "ObservedWork",
     "OutputNotMetError",
     "OutputSchema",
     "PendingRequest",
@@ -295,9 +304,11 @@ __all__ = [
     "build_agent",
     "chat_messages",
     "load_agent_spec",
+    "observe_agents",
     "parse_agent_spec",
     "tool",
     "total_usage",
+    "trace_agents",
 ]
 
 

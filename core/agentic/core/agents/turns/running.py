@@ -26,6 +26,7 @@ from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.calling import call_tool, failed
 from agentic.core.agents.tools.large_results import READ_RESULT, ReadResult, cut_result, large_results
 from agentic.core.agents.tools.tool import Tool, ToolContext
+from agentic.core.agents.tracing.observing import current_observer
 from agentic.core.agents.turns.deciding import (
     AskFor,
     CallModel,
@@ -82,6 +83,15 @@ class TurnRun:
 
     async def run(self, given: AgentInput) -> AgentResponse[Any]:
         """Take the turn to its end, or to where it waits for answers."""
+        observer = current_observer()
+        if observer is None:
+            return await self._run(given)
+        with observer.agent(self.agent.name, self.thread.id) as work:
+            response = await self._run(given)
+            work.answered(response)
+        return response
+
+    async def _run(self, given: AgentInput) -> AgentResponse[Any]:
         self._prepare()
         await self._take_in(given)
         await self.emit(self._chunk(ChunkKind.STARTED))
@@ -175,6 +185,15 @@ class TurnRun:
             await self._learn_all()
 
     async def _ask_model(self, request: ModelRequest) -> JSONValue:
+        observer = current_observer()
+        if observer is None:
+            return (await self._reply_to(request)).to_json()
+        with observer.chat(self.agent.name, self.thread.id, self.agent.model.name, request) as work:
+            reply = await self._reply_to(request)
+            work.replied(reply)
+        return reply.to_json()
+
+    async def _reply_to(self, request: ModelRequest) -> ModelReply:
         async with opened_stream(self.agent.model, request) as deltas:
             async for delta in deltas:
                 if delta.restarted:
@@ -184,7 +203,7 @@ class TurnRun:
                 if delta.thinking:
                     await self.emit(self._chunk(ChunkKind.THINKING, text=delta.thinking))
                 if delta.reply is not None:
-                    return delta.reply.to_json()
+                    return delta.reply
         raise CutReplyError(self.agent.model.name, "its stream ended without a whole reply")
 
     async def _request(self, turn: ThreadTurn) -> ModelRequest:
@@ -254,7 +273,7 @@ class TurnRun:
             for guard in self.agent.guards:
                 if (reason := await guard.check_call(call)) is not None:
                     return _stored(failed(call, reason), used)
-            return _stored(await call_tool(self.tools[call.name], call, self._context(key, call, used)), used)
+            return _stored(await self._call(call, self._context(key, call, used)), used)
 
         await self.emit(self._chunk(ChunkKind.TOOL_STARTED, tool_call=call))
         whole, usage = _restored(await self.journal.once(key, effect))
@@ -263,6 +282,15 @@ class TurnRun:
         if notes:
             self._find_tools()
         await self.emit(self._chunk(ChunkKind.TOOL_FINISHED, tool_result=result))
+
+    async def _call(self, call: ToolCall, context: ToolContext) -> ToolResult:
+        observer = current_observer()
+        if observer is None:
+            return await call_tool(self.tools[call.name], call, context)
+        with observer.tool(self.agent.name, self.thread.id, call) as work:
+            result = await call_tool(self.tools[call.name], call, context)
+            work.returned(result)
+        return result
 
     def _context(self, key: str, call: ToolCall, used: list[TokenUsage]) -> ToolContext:
         return ToolContext(

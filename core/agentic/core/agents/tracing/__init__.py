@@ -1,0 +1,1 @@
+"""Traces and metrics of agents, by the names of OpenTelemetry."""
