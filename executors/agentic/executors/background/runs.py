@@ -32,6 +32,7 @@ from agentic.core.errors import line_of
 from agentic.core.graph.model.result import RunResult, RunStatus
 from agentic.core.ledger import RunRow, UnknownRunError
 from agentic.core.logging import get_logger
+from agentic.core.threads import in_thread
 from agentic.executors.background.live_text import LiveText, live_text, text_piece
 from agentic.executors.background.reaching import ReachedRuns, reached
 from agentic.executors.durable.runs.service import RunService, Submission
@@ -105,7 +106,7 @@ class DurableBackgroundRuns:
         token = new_token(agent.name, task_id, thread.id, turn, self._expires_s)
         token = token.after(seen, await self._end_of_stream())
         how = Submission(run_id=task_id, idempotency_key=None if key is None else task_id)
-        await self._runs.submit(self._workflow, task, how)
+        await (await self._runs()).submit(self._workflow, task, how)
         return token
 
     async def poll(self, agent: BackgroundAgent, token: ContinuationToken) -> AgentResponse[Any]:
@@ -152,7 +153,7 @@ class DurableBackgroundRuns:
     async def cancel(self, token: ContinuationToken, reason: str) -> bool:
         """Stop the run; see :class:`~agentic.core.agents.BackgroundRuns`."""
         await self._row(token)
-        return await self._runs.handle(token.task_id).cancel(reason)
+        return await (await self._runs()).handle(token.task_id).cancel(reason)
 
     async def _ended(
         self, agent: BackgroundAgent, token: ContinuationToken, row: RunRow
@@ -163,7 +164,7 @@ class DurableBackgroundRuns:
         if row.status is RunStatus.CANCELLED:
             reason = row.cancel_reason or "by request"
             return cancelled(token, thread.find_turn(token.turn), reason)
-        result = await self._runs.handle(token.task_id).result()
+        result = await (await self._runs()).handle(token.task_id).result()
         if row.status is RunStatus.WAITING_INPUT:
             pending = tuple(pending_request(asked) for asked in result.pending_requests)
             return _waiting(thread, token).model_copy(update={"pending": pending})
@@ -171,7 +172,7 @@ class DurableBackgroundRuns:
 
     async def _row(self, token: ContinuationToken) -> RunRow:
         try:
-            row = await self._runs.handle(token.task_id).row()
+            row = await (await self._runs()).handle(token.task_id).row()
         except UnknownRunError as exc:
             raise TaskNotFoundError(token.task_id, token.thread_id) from exc
         if row.workflow != self._workflow:  # a token is not signed, and may name any run of the project
@@ -189,9 +190,9 @@ class DurableBackgroundRuns:
             log.warning("background.without_text", error=line_of(exc))
             return 0
 
-    @property
-    def _runs(self) -> ReachedRuns:
-        return reached(self._chosen or current_client())
+    async def _runs(self) -> ReachedRuns:
+        # The first call opens the database and starts a thread.
+        return reached(await in_thread(current_client) if self._chosen is None else self._chosen)
 
 
 async def _until_news(
