@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -217,4 +218,4 @@ CASES: dict[str, Callable[[], Figures]] = {
 }
 
 if __name__ == "__main__":
-    main(CASES, dict)
+    main(CASES, lambda: {name: version(name) for name in ("agentic-pipelines", "pydantic")})
