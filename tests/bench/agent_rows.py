@@ -22,7 +22,7 @@ AGENTS = (
     ),
     Row(
         name="turn-sql",
-        what="turn without a tool, its thread stored in SQLite as it goes, FULL",
+        what="turn without a tool, its thread stored in SQLite as it goes, NORMAL",
         target=3000,
     ),
     Row(name="turn-nats", what="the same, stored on NATS", target=3000),
