@@ -55,10 +55,11 @@ def test_demo_runs_both_agents_through_every_room_and_leaves_only_the_database(
     assert rows["executions"] == rows["agent_results"] == 2
     assert rows["items"] == 240
 
-    second = agentic("demo")
+    second = agentic("demo", "--agents")
+    assert re.search(r"labels +succeeded +\d+ +\d+ +240 inserted", second.stdout)
     assert re.search(r"top-stories +succeeded +\d+ +\d+ +59 unchanged", second.stdout)
     with sqlite3.connect(path) as database:
-        assert database.execute("select count(*) from items").fetchone()[0] == 240
+        assert database.execute("select count(*) from items").fetchone()[0] == 480
 
 
 PIPELINE = """

@@ -20,7 +20,10 @@ def refusal(**config: object) -> str:
 
 @pytest.mark.parametrize("name", packaged_names())
 def test_every_packaged_pipeline_can_be_run(name: str) -> None:
-    settings = WebSettings.model_validate({"pipeline": name, "inputs": {"start_url": "http://a.example/"}})
+    needed = {"start_url": "http://a.example/", "model": "fake:words", "labels": {"lamp": "gives light"}}
+    declared = find_pipeline(name, get_registry().actors).inputs
+    inputs = {key: value for key, value in needed.items() if key in declared}
+    settings = WebSettings.model_validate({"pipeline": name, "inputs": inputs})
     assert settings.spec.name == name
     assert settings.spec.description
 
@@ -66,7 +69,7 @@ def test_an_agent_cannot_take_the_rows_of_pages_from_a_crawl_that_gives_nothing_
 
 
 def test_a_pipeline_nobody_knows_is_named_with_those_there_are() -> None:
-    assert "pipeline 'shop' is invalid: no pipeline has that name (known: docs, site)" in refusal(
+    assert "pipeline 'shop' is invalid: no pipeline has that name (known: docs, labels, site)" in refusal(
         pipeline="shop"
     )
 

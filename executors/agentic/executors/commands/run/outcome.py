@@ -158,6 +158,7 @@ def _facts(
         "rows": counted(asdict(outcome.counts)) or "none",
         "reread": "" if pages is None else pages.reread_text,
         "failed": f"{outcome.failed_count:,}" if outcome.failed_count else "",
+        "models": _models(outcome, agent, database),
         "run": f"{outcome.superstep_count} supersteps, {outcome.event_count} events",
         "database": database.url,
         "files": _files_folder(tables),
@@ -167,6 +168,33 @@ def _facts(
         **_next_commands(outcome, is_exported=exported is not None),
     }
     return {name: fact for name, fact in facts.items() if fact}
+
+
+def _models(outcome: ExecutionOutcome, agent: AgentModel, database: Database) -> str:
+    from agentic.executors.commands.shared.views import result_of
+    from agentic.mappers import find_execution
+
+    with database.reading() as session:
+        result = result_of(session, find_execution(session, agent.project_id, outcome.execution_id))
+    return models_text(result.get("models"))
+
+
+def models_text(use: object) -> str:
+    """Return the use of language models in a run as a line, "" without any.
+
+    Args:
+        use: ``models`` of the result of a pipeline.
+    """
+    if not isinstance(use, dict) or "requests" not in use:
+        return ""
+    requests, cached, cost_usd = use["requests"], use.get("cached", 0), use.get("cost_usd")
+    parts = [f"{requests:,} {'request' if requests == 1 else 'requests'}"]
+    if cached:
+        parts.append(f"{cached:,} kept from earlier ({use.get('cached_share', 0):.0%})")
+    if requests:
+        parts.append(f"{use.get('input_tokens', 0):,} tokens in, {use.get('output_tokens', 0):,} out")
+        parts.append("price not known" if cost_usd is None else f"${cost_usd:.4f}".rstrip("0").rstrip("."))
+    return ", ".join(parts)
 
 
 def _files_folder(tables: list[StoredRows]) -> str:

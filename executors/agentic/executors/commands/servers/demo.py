@@ -44,8 +44,19 @@ EXECUTION_COLUMNS = ("agent", "state", "supersteps", "events", "rows")
 COUNTS = ("inserted", "updated", "unchanged", "rejected")
 
 
+LABELS: dict[str, JSONValue] = {
+    "nature": "meadow river canyon summit garden winter summer harbor",
+    "computing": "queue graph worker retry cursor kernel packet index socket buffer thread",
+    "things": "lantern copper anchor ribbon timber mirror beacon compass window",
+}
+"""The words of the fake shop; the fake model compares them with the texts."""
+
+
 def demo(
     live: Annotated[bool, typer.Option("--live", help="Use the real Hacker News instead of a fake.")] = False,
+    with_model: Annotated[
+        bool, typer.Option("--agents", help="A third agent labels the products with a fake language model.")
+    ] = False,
 ) -> None:
     """Start all services, run two agents on a Celery worker, show the stored rows, stop all.
 
@@ -57,7 +68,7 @@ def demo(
     port = free_port(FAKES_PORT)
     wanted = services(settings, port)
     migrate(settings)
-    failed = asyncio.run(_demo(settings, wanted, agents(port, live=live)))
+    failed = asyncio.run(_demo(settings, wanted, agents(port, live=live, with_model=with_model)))
     where = settings.home.absolute() / "agentic.db"
     console.print(f"database   {where} (kept for inspection)", markup=False, highlight=False, soft_wrap=True)
     if failed:
@@ -123,8 +134,8 @@ def services(settings: Settings, port: int) -> list[Service]:
     return [nats_service(settings.home), valkey_service(settings.home), fakes, worker]
 
 
-def agents(port: int, *, live: bool) -> list[AgentFacts]:
-    """Return the demo's two agents."""
+def agents(port: int, *, live: bool, with_model: bool = False) -> list[AgentFacts]:
+    """Return the demo's two agents, or three with the one that uses a model."""
     from agentic.executors.agents.catalog import AgentFacts
 
     loopback: JSONValue = ["127.0.0.1"]
@@ -136,10 +147,22 @@ def agents(port: int, *, live: bool) -> list[AgentFacts]:
         "inputs": {"start_url": f"http://127.0.0.1:{port}/shop/"},
         "http": {"allow_private_hosts": loopback},
     }
-    return [
+    found = [
         AgentFacts(name="top-stories", platform="hackernews", config=news),
         AgentFacts(name="shop", platform="web", config=shop),
     ]
+    if with_model:
+        labels: dict[str, JSONValue] = {
+            "pipeline": "labels",
+            "inputs": {
+                "start_url": f"http://127.0.0.1:{port}/shop/",
+                "model": "fake:words",
+                "labels": LABELS,
+            },
+            "http": {"allow_private_hosts": loopback},
+        }
+        found.append(AgentFacts(name="labels", platform="web", config=labels))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

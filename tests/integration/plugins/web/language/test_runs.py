@@ -32,6 +32,8 @@ PRODUCTS = 12
 Item = dict[str, JSONValue]
 RunSteps = Callable[..., Awaitable[ExecutionOutcome]]
 
+EXAMPLE = Path(__file__).parents[5] / "examples" / "labelled-shop" / "labelled_shop.yaml"
+
 LABELS: Item = {
     "nature": "meadow river canyon summit garden winter summer harbor",
     "computing": "queue graph worker retry cursor kernel packet index socket buffer thread",
@@ -171,6 +173,25 @@ async def test_a_rule_decides_when_the_budget_of_a_run_is_spent(
     stored = rows(database)
     assert 0 < len(stored) < PRODUCTS
     assert outcome.failed_count == PRODUCTS - len(stored)
+
+
+async def test_the_example_labels_a_shop(
+    database: Database, shop: str, result_of: Callable[[ExecutionOutcome], Item]
+) -> None:
+    config: Item = {
+        "pipeline": str(EXAMPLE),
+        "inputs": {"start_url": shop},
+        "http": {"allow_private_hosts": ["127.0.0.1"]},
+    }
+    with database.writing() as session:
+        agent = add_agent(session, find_project(session, "shops"), "example", "web", config)
+        execution_id = create_execution(session, agent).id
+    outcome = await run_execution(execution_id, agent.id, database=database, bus=MemoryBus())
+    assert outcome.status is ExecutionStatus.SUCCEEDED, outcome.error
+    labels = Counter(str(item["label"]) for item in rows(database))
+    assert labels.total() == PRODUCTS
+    assert set(labels) <= {"nature", "computing", "things", "unknown"}
+    assert cast(Item, result_of(outcome)["models"])["requests"] == PRODUCTS
 
 
 async def test_other_steps_of_a_run_share_its_budget(run_steps: RunSteps) -> None:
