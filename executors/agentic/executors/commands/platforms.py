@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from agentic.core.hooks import ENTRY_POINT_GROUP, Finding, Platform, get_registr
 from agentic.core.types import JSONValue
 from agentic.executors.commands.shared.completing import platform_names
 from agentic.executors.commands.shared.options import AsJson
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 platforms = typer.Typer(help="Show platforms and check their agents.", no_args_is_help=True)
 
@@ -100,8 +103,16 @@ def _schema(platform: Platform) -> dict[str, JSONValue]:
 def _keys(platform: Platform) -> Iterator[dict[str, object]]:
     fields = platform.settings.model_fields if platform.settings else {}
     for name, field in fields.items():
-        default = "(required)" if field.is_required() else field.get_default(call_default_factory=False)
+        default = "(required)" if field.is_required() else _default_of(field)
         yield {"key": name, "default": default, "meaning": field.description}
+
+
+def _default_of(field: FieldInfo) -> object:
+    """Return a default for people; of a part of the config its values, without those that are None."""
+    from pydantic import BaseModel
+
+    found: object = field.get_default(call_default_factory=True, validated_data={})
+    return found.model_dump(exclude_none=True) if isinstance(found, BaseModel) else found
 
 
 def _tables(platform: Platform) -> list[str]:

@@ -148,7 +148,9 @@ class AgentSpec(BaseModel):
     max_attempts: PositiveInt = Field(default=4, description="Tries of a request to each model.")
     instructions: str = Field(default="", description="The system prompt.")
     tools: tuple[ToolEntry, ...] = Field(
-        default=(), description="``./tools.py:function``, ``ask_person``, or ``{agent: ...}``."
+        default=(),
+        description="``./tools.py:function``, ``ask_person``, ``actor:NAME``, ``pipeline:FILE``, or "
+        "``{agent: ...}``.",
     )
     approval: dict[str, Literal["always", "never"]] = Field(
         default_factory=dict, description="Tool -> whether a person must approve its calls."
@@ -165,7 +167,7 @@ class AgentSpec(BaseModel):
     )
     limits: UsageLimits = Field(default=UsageLimits(), description="Limits of a turn.")
     reducer: ReducerSpec | None = Field(default=None, description="Shortens long conversations.")
-    memory: MemorySpec | None = None
+    memory: MemorySpec | None = Field(default=None, description="Its knowledge of people.")
 
     @field_validator("model")
     @classmethod
