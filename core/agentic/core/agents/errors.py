@@ -91,6 +91,8 @@ class ThreadConflictError(ThreadError):
 class ThreadFormatError(ThreadError, ValueError):
     """A stored thread cannot be read."""
 
+    is_retriable = False
+
 
 class ThreadBusyError(ThreadError):
     """The thread waits for answers, so that it cannot take a new message."""
@@ -106,6 +108,8 @@ class ThreadBusyError(ThreadError):
 
 class ThreadMisfitError(ThreadError, ValueError):
     """A thread and an agent do not fit."""
+
+    is_retriable = False
 
     def __init__(self, thread_id: str, agent: str, reason: str) -> None:
         super().__init__(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
+import yaml
+from tests.commands import invoke
+from typer.testing import Result
 
 from agentic.core.bus import MemoryBus
+from agentic.core.cli.main import build_app
 from agentic.core.types import JSONValue
 from agentic.executors.agents.runner import ExecutionOutcome, run_execution
 from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution, find_project
@@ -108,3 +114,41 @@ def done(shop: Path) -> list[str]:
     """Return the calls of tools so far."""
     file = shop / "done.txt"
     return file.read_text().split(os.linesep)[:-1] if file.exists() else []
+
+
+@dataclass(frozen=True)
+class Line:
+    """The command line, with an agent ``help``."""
+
+    shop: Path
+    write: Write
+
+    def add(self, script: str, **more: Any) -> None:
+        config = self.write(script, prompt="", **more)
+        file = self.shop / "help.yml"
+        file.write_text(yaml.safe_dump(config))
+        self("agents", "add", "help", "--platform", "chat", "--file", str(file), "--replace")
+
+    def run(self, *words: str, typed: str = "") -> Result:
+        return invoke(build_app(), words, typed)
+
+    def __call__(self, *words: str, typed: str = "") -> str:
+        result = self.run(*words, typed=typed)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.stdout
+
+    def events(self, *words: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self("chat", "help", *words, "--json").splitlines()]
+
+    def threads(self, *words: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self("threads", "list", *words, "--json"))
+        return found
+
+
+@pytest.fixture
+def line(whole_url: str, shop: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
+    for name, value in {"DATABASE_URL": whole_url, "HOME": str(shop / "home"), "USER": "ada"}.items():
+        monkeypatch.setenv(f"AGENTIC_{name}", value)
+    yield Line(shop, write)
+    Database(whole_url).dispose()

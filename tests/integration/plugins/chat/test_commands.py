@@ -3,68 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from tests.commands import invoke
 from tests.databases import only_sqlite
 from tests.integration.plugins.chat.conftest import done
-from typer.testing import Result
 
-from agentic.core.cli.main import build_app
 from agentic.core.errors import AgenticError
-from agentic.mappers import Database
 
 if TYPE_CHECKING:
-    from tests.integration.plugins.chat.conftest import Write
+    from tests.integration.plugins.chat.conftest import Line
 
 pytestmark = [pytest.mark.integration, only_sqlite]
 
 TALK = "- call: {find_order: {number: 7}}\n- Order 7 is a lamp.\n- It cost 39.00.\n"
 REFUND = "- call: {refund: {number: 7}}\n- I did what you decided.\n"
 ASKS = "- call: {ask_person: {question: 'Which colour?'}}\n- Green it is.\n"
-
-
-@dataclass(frozen=True)
-class Line:
-    """The command line, with an agent ``help``."""
-
-    shop: Path
-    write: Write
-
-    def add(self, script: str, **more: Any) -> None:
-        config = self.write(script, prompt="", **more)
-        file = self.shop / "help.yml"
-        file.write_text(yaml.safe_dump(config))
-        self("agents", "add", "help", "--platform", "chat", "--file", str(file), "--replace")
-
-    def run(self, *words: str, typed: str = "") -> Result:
-        return invoke(build_app(), words, typed)
-
-    def __call__(self, *words: str, typed: str = "") -> str:
-        result = self.run(*words, typed=typed)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result.stdout
-
-    def events(self, *words: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self("chat", "help", *words, "--json").splitlines()]
-
-    def threads(self, *words: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self("threads", "list", *words, "--json"))
-        return found
-
-
-@pytest.fixture
-def line(whole_url: str, shop: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
-    for name, value in {"DATABASE_URL": whole_url, "HOME": str(shop / "home"), "USER": "ada"}.items():
-        monkeypatch.setenv(f"AGENTIC_{name}", value)
-    yield Line(shop, write)
-    Database(whole_url).dispose()
 
 
 def test_an_agent_answers_on_standard_output_and_all_else_is_on_standard_error(line: Line) -> None:
@@ -167,45 +123,6 @@ def test_an_agent_in_a_file_needs_no_row(line: Line, shop: Path) -> None:
     assert json.loads(line("agents", "list", "--json")) == []
     (row,) = json.loads(line("usage", "--json"))
     assert (row["agent"], row["turns"], row["requests"]) == ("lamps", 2, 3)
-
-
-@pytest.mark.parametrize("by", ["agent", "model", "day", "project"])
-def test_the_use_of_models_is_summed(line: Line, by: str) -> None:
-    line.add(TALK)
-    line("chat", "help", "What is order 7?")
-    line("chat", "help", "And its price?")
-    (row,) = json.loads(line("usage", "--by", by, "--days", "2", "--json"))
-    assert (row["turns"], row["requests"], row["tool_calls"], row["cost_usd"]) == (2, 3, 1, 0.0)
-    assert by in row
-    assert "turns" in line("usage", "--by", by)
-
-
-def test_all_data_of_a_person_is_exported_and_deleted(line: Line, tmp_path: Path) -> None:
-    line.add("- Hello.\n", memory={"kind": "sql"})
-    for user in ("bob", "eve"):
-        line("chat", "help", f"My name is {user}.", "--user", user)
-    whole = json.loads(line("threads", "export", "--user", "bob"))
-    assert [len(whole[key]) for key in ("threads", "turns", "memories")] == [1, 1, 1]
-    assert "eve" not in json.dumps(whole)
-    line("threads", "delete", "--user", "bob", "--yes")
-    line("threads", "export", "--user", "bob", "--out", str(tmp_path / "bob.json"))
-    nothing = json.loads((tmp_path / "bob.json").read_text())
-    assert [nothing[key] for key in ("threads", "turns", "memories")] == [[], [], []]
-    assert [one["user"] for one in line.threads()] == ["eve"]
-    assert json.loads(line("threads", "export", "--user", "eve"))["memories"]
-
-
-def test_a_thread_is_exported_and_deleted_after_a_question(line: Line) -> None:
-    line.add(TALK)
-    line("chat", "help", "What is order 7?")
-    (thread,) = line.threads()
-    whole = json.loads(line("threads", "export", thread["id"][:10]))
-    assert whole["turns"][0]["prompt"] == "What is order 7?"
-    assert json.loads(line("threads", "show", thread["id"], "--json")) == whole["threads"][0]
-    assert line.run("threads", "delete", thread["id"], typed="n\n").exit_code == 1
-    line("threads", "delete", thread["id"], typed="y\n")
-    assert line.threads() == []
-    assert json.loads(line("usage", "--json")) == []
 
 
 @pytest.mark.parametrize(

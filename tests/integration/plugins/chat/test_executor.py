@@ -103,6 +103,16 @@ async def test_another_execution_does_not_speak_into_an_open_turn(
     assert f"execution {waiting} has not ended its turn" in str(outcome.error)
 
 
+async def test_a_kept_thread_of_another_agent_is_refused_at_once(desk: Desk, write: Write) -> None:
+    agent = desk.add(write(TALK, thread="kept", name="one"))
+    await desk.run(agent)
+    with desk.database.writing() as session:
+        session.merge(agent).config = {**agent.config, "name": "other"}
+    outcome = await desk.run(agent)
+    assert outcome.status is ExecutionStatus.FAILED
+    assert "it belongs to agent 'one'" in str(outcome.error)
+
+
 async def test_a_turn_whose_execution_failed_ends_when_the_next_one_begins(desk: Desk, write: Write) -> None:
     agent = desk.add(write("- error: bad_request\n- Order 7 is a lamp.\n", thread="kept"))
     assert (await desk.run(agent)).status is ExecutionStatus.FAILED
