@@ -11,12 +11,13 @@ from pydantic import BaseModel, ConfigDict
 
 from agentic.core.agents.agent import Agent
 from agentic.core.agents.options import RunOptions
-from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind
+from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer, RequestKind
 from agentic.core.agents.responses import (
     AgentChunk,
     AgentResponse,
     AgentStoppedError,
     ChunkKind,
+    Emit,
     ResponseStatus,
 )
 from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata
@@ -140,7 +141,7 @@ class AgentExecutor(Executor):
 
         if thread.find_turn(ctx.idempotency_key) is None:
             await ctx.add_event(input_event(self.agent.name, messages))
-        response = self.accept(await self.agent.respond(messages, thread, options, emit))
+        response = self.accept(await self.respond(messages, thread, options, emit))
         if self.remembers:
             ctx.local[_ENTRIES] = [
                 one.model_dump(mode="json", exclude_defaults=True) for one in thread.entries
@@ -153,6 +154,12 @@ class AgentExecutor(Executor):
         return AgentExecutorResponse(
             executor_id=self.id, agent_response=response.stored(), full_conversation=(*messages, *said)
         )
+
+    async def respond(
+        self, given: AgentInput, thread: AgentThread, options: RunOptions, emit: Emit
+    ) -> AgentResponse[Any]:
+        """Take a turn, or continue one; for subclasses that react to its errors."""
+        return await self.agent.respond(given, thread, options, emit)
 
     def accept(self, response: AgentResponse[Any]) -> AgentResponse[Any]:
         """Return the response that is sent on; for subclasses.

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from agentic.core.agents.errors import ThreadError, ThreadNotFoundError
+from agentic.core.agents.errors import OutputNotMetError, ThreadError, ThreadNotFoundError
 from agentic.core.agents.executor import AgentExecutor
-from agentic.core.agents.responses import AgentResponse
+from agentic.core.agents.options import RunOptions
+from agentic.core.agents.requests import AgentInput
+from agentic.core.agents.responses import AgentResponse, Emit
 from agentic.core.agents.specs.spec_agent import SpecAgent
 from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata
 from agentic.core.agents.threads.store import ThreadStore
@@ -73,6 +75,15 @@ class ChatNode(AgentExecutor):
             return AgentThread(facts, thread_id=name, store=self._store)
         await self._free(thread, ctx.idempotency_key)
         return thread
+
+    async def respond(
+        self, given: AgentInput, thread: AgentThread, options: RunOptions, emit: Emit
+    ) -> AgentResponse[Any]:
+        """Take a turn; one whose answer does not fit the schema has stopped, like one at a limit."""
+        try:
+            return await super().respond(given, thread, options, emit)
+        except OutputNotMetError:  # its end is in the thread
+            return await super().respond((), thread, options, emit)
 
     def accept(self, response: AgentResponse[Any]) -> AgentResponse[Any]:
         """Return the response also if it stopped: its use of models is stored, and the execution fails."""

@@ -100,6 +100,15 @@ def test_a_stopped_answer_says_why_and_fails(line: Line) -> None:
     assert "stopped without an answer: it reached max_model_calls=1" in result.stderr
 
 
+def test_an_answer_that_does_not_fit_says_why_and_is_counted(line: Line) -> None:
+    line.add("- answer: {}\n" * 3, output={"type": "object", "required": ["fine"]})
+    result = line.run("chat", "help", "Is it?")
+    assert result.exit_code == 1
+    assert "'fine' is a required property" in result.stderr
+    (row,) = json.loads(line("usage", "--json"))
+    assert row["requests"] == 3
+
+
 def test_programs_read_one_event_per_line(line: Line, shop: Path) -> None:
     line.add(REFUND)
     events = line.events("Pay back order 7.")

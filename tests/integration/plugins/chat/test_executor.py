@@ -139,6 +139,17 @@ async def test_a_turn_that_reaches_a_limit_is_stored_and_fails_its_execution(
     assert (turn.status, turn.reason, turn.requests) == ("stopped", "it reached max_model_calls=1", 1)
 
 
+async def test_a_turn_without_an_answer_that_fits_is_stored_with_its_use_of_models(
+    desk: Desk, write: Write
+) -> None:
+    output: dict[str, JSONValue] = {"type": "object", "required": ["fine"]}
+    outcome = await desk.run(desk.add(write("- answer: {}\n" * 3, output=output)))
+    assert outcome.status is ExecutionStatus.FAILED
+    (turn,) = desk.turns()
+    assert (turn.status, turn.requests) == ("stopped", 3)
+    assert "'fine' is a required property" in str(turn.reason)
+
+
 async def test_an_answer_with_a_schema_is_stored_as_data(desk: Desk, write: Write) -> None:
     output: dict[str, JSONValue] = {"type": "object", "required": ["fine"]}
     await desk.run(desk.add(write("- answer: {fine: true}", output=output)))

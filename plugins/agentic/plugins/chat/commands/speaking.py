@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentic.core.agents.errors import OutputNotMetError
+from agentic.core.agents.options import RunOptions
 from agentic.core.agents.requests import AgentInput
 from agentic.core.agents.responses import AgentChunk, AgentResponse
 from agentic.core.agents.specs.loading import usable_name
@@ -130,8 +132,23 @@ class Speaker:
             raise ThreadTakenError(thread.id, execution_id)
 
     async def speak(self, given: AgentInput, thread: AgentThread) -> AsyncIterator[AgentChunk]:
-        """Yield the pieces of the answer; a turn that has ended becomes a row before its last piece."""
-        async with aclosing(self.agent.run_stream(given, thread)) as pieces:  # type: ignore[type-var]  # a generator
+        """Yield the pieces of the answer; a turn that has ended becomes a row before its last piece.
+
+        A turn whose answer does not fit the schema has stopped, like one at a limit.
+        """
+        try:
+            async for piece in self._pieces(given, thread, None):
+                yield piece
+        except OutputNotMetError:
+            if thread.turn is None:
+                raise
+            async for piece in self._pieces((), thread, RunOptions(idempotency_key=thread.turn.id)):
+                yield piece
+
+    async def _pieces(
+        self, given: AgentInput, thread: AgentThread, options: RunOptions | None
+    ) -> AsyncIterator[AgentChunk]:
+        async with aclosing(self.agent.run_stream(given, thread, options=options)) as pieces:  # type: ignore[type-var]  # a generator
             async for piece in pieces:
                 if piece.done and piece.response is not None and not piece.response.pending:
                     await in_thread(self._store, piece.response, _prompt_of(thread, piece.response))
