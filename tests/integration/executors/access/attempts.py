@@ -86,6 +86,10 @@ FOUND = (
     "schedules show {schedule}",
     "secrets remove {secret}",
     "secrets remove {session}",
+    "chat {agent} hello --thread {thread} --user twin",
+    "threads delete {thread} --yes",
+    "threads export {thread}",
+    "threads show {thread}",
 )
 """Commands that look for a thing that is there."""
 
@@ -116,6 +120,7 @@ TWINS = (
     "schedules remove twin",
     "secrets remove twin",
     "secrets set twin --from-file agents.yaml",
+    "threads delete --user twin --yes",
 )
 """Commands that change what is called the same in both projects, or all of one."""
 
@@ -127,6 +132,10 @@ LISTS = (
     "events replay twin --all --json",
     "executions list --json",
     "dead-letters list --json",
+    "threads export --user twin",
+    "threads list --json",
+    "threads list --agent twin --user twin --json",
+    "usage --json",
     "metrics --once --project {project}",
     "notifications deliveries --json",
     "notifications list --json",
@@ -183,7 +192,7 @@ NO_PROJECTS_BUSINESS = {
 FREE = {
     "answer", "by", "config", "cron", "every", "failure_class", "file", "goals", "inputs", "older_than",
     "out", "platform", "project", "reason", "since", "status", "table", "timezone", "to", "unset", "who",
-    "workflow", "host",
+    "workflow", "host", "message",
     "apprise", "digest", "discord", "email", "on", "row_filter", "signing_secret", "slack", "smtp", "teams",
     "webhook",
 }  # fmt: skip

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.types import Boolean, Float, Integer, LargeBinary, String
 from tests.integration.executors.durable.steered import Floor
 
-from agentic.core.agents import AgentThread, ThreadEntry
+from agentic.core.agents import AgentThread, ThreadEntry, ThreadMetadata
 from agentic.core.audit import DecisionKind
 from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
@@ -32,6 +32,7 @@ from agentic.mappers import (
     ExecutionModel,
     ExecutionStatus,
     ProjectModel,
+    SqlMemoryStore,
     SqlThreadStore,
     UTCDateTime,
     add_agent,
@@ -83,6 +84,7 @@ class Names:
     schedule: str
     secret: str
     session: str
+    thread: str
 
     @classmethod
     def of_nothing(cls) -> Names:
@@ -114,6 +116,7 @@ def tables() -> list[Table]:
     """Return every table of the core and of all installed plugins; other tests may have made some, too."""
     for platform in get_registry().platforms.values():
         assert platform.models is not None  # to look is to load what it maps
+    assert SqlMemoryStore.__module__  # to look is to load its table, which belongs to no platform
     tests = {one.local_table for one in Base.registry.mappers if one.class_.__module__.startswith("tests.")}
     return sorted(set(Base.metadata.tables.values()) - tests, key=lambda table: table.name)
 
@@ -182,13 +185,19 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
         schedule=f"{word}-times",
         secret=f"{word}_line",
         session=f"{word}_line/login",
+        thread=f"{word}-thread",
     )
 
 
 async def _talk(store: SqlThreadStore, word: str) -> None:
-    """Keep a thread with a message."""
-    thread = AgentThread.new(f"{word}-agent", user_id=f"{word}-person", store=store)
-    await thread.append(ThreadEntry(turn="1", messages=(ChatMessage.user(word),), is_input=True))
+    """Keep two threads with a message, one of a person and an agent that both projects have."""
+    for name, agent, user in (
+        (f"{word}-thread", f"{word}-agent", f"{word}-person"),
+        (f"{word}-2", *2 * ["twin"]),
+    ):
+        facts = ThreadMetadata(agent=agent, user_id=user, created_at=1.0)
+        thread = AgentThread(facts, thread_id=name, store=store)
+        await thread.append(ThreadEntry(turn="1", messages=(ChatMessage.user(word),), is_input=True))
 
 
 def _fail(database: Database, project_id: str, agent: AgentModel, execution: ExecutionModel) -> None:
