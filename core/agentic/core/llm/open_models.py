@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections import OrderedDict
@@ -14,7 +13,9 @@ from weakref import ReferenceType, ref
 
 from agentic.core.types import JSONValue
 
-if TYPE_CHECKING:  # most actors use no model
+if TYPE_CHECKING:  # most actors use no model, and a check of a pipeline runs none of them
+    import asyncio
+
     from agentic.core.llm.adapter import LLMAdapter
 
 MAX_OPEN = 32
@@ -52,6 +53,8 @@ class OpenModels:
         """
         if (known := self._known.get(name)) is not None:
             return known
+        import asyncio
+
         loop = asyncio.get_running_loop()
         # A digest, because options may hold a key.
         key = hashlib.sha256(json.dumps([name, dict(options or {})], sort_keys=True).encode()).hexdigest()
@@ -67,6 +70,8 @@ class OpenModels:
 
     async def aclose(self) -> None:
         """Close the opened models of this event loop, even if one fails to close."""
+        import asyncio
+
         loop = asyncio.get_running_loop()
         async with AsyncExitStack() as stack:
             for found in self._opened.values():

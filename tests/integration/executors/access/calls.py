@@ -303,6 +303,7 @@ CHECKPOINTS: dict[str, Call] = {
 """Methods of a checkpoint store that take a name."""
 
 HANDLE: dict[str, Call] = {
+    "row": lambda at, of: at.client(lambda client: client.handle(of.run).row().status),
     "status": lambda at, of: at.client(lambda client: client.handle(of.run).status()),
     "result": lambda at, of: at.client(lambda client: client.handle(of.run).result(5.0).status),
     "events": lambda at, of: at.client(lambda client: len(client.handle(of.run).events())),
