@@ -164,7 +164,8 @@ class MissingKeyError(AgenticError, LookupError):
     def __init__(self, provider: str, variable: str, *, host: str | None = None) -> None:
         step = f"set {variable}, or pass api_key=..."
         if host:
-            step = f"pass api_key=... for {host} ({variable} is sent to the provider's own host only)"
+            rule = f"{variable} is sent to the provider's own host only, over https"
+            step = f"pass api_key=... for {host} ({rule})"
         super().__init__(f"models of {provider!r} need a key: {step}")
         self.provider = provider
         self.variable = variable

@@ -17,6 +17,7 @@ from agentic.core.llm.adapting import (
     SdkAdapter,
     SdkFaults,
     find_access,
+    own_headers,
     parse_failure,
 )
 from agentic.core.llm.requests import ModelDelta, ModelRequest
@@ -70,11 +71,14 @@ class AnthropicModel(SdkAdapter[anthropic.AsyncAnthropic]):
 
     def open_client(self) -> anthropic.AsyncAnthropic:
         """Return a client that neither retries nor follows redirects."""
+        # The SDK sends these headers of the environment to any server.
+        headers = own_headers(self.access, "ANTHROPIC_CUSTOM_HEADERS", anthropic.Omit())
         return anthropic.AsyncAnthropic(
             # Without a key, the SDK would look for other credentials on this machine.
             api_key=self.access.key or "none",
             base_url=self.access.url,
             max_retries=0,
+            default_headers=cast(Mapping[str, str], headers),
             open_telemetry=False,
             http_client=self._http_client or anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
         )

@@ -125,7 +125,9 @@ def address(host: str) -> str:
     """Return ``OLLAMA_HOST`` as a URL: it may be a host, a port, or the address that a server listens on."""
     if "://" in host:
         return host
-    name, _, port = host.rpartition(":") if ":" in host else (host, "", "")
+    if host.count(":") > 1 and not host.startswith("["):  # an address of IPv6
+        host = f"[{host}]"
+    name, _, port = host.rpartition(":") if ":" in host and not host.endswith("]") else (host, "", "")
     if name in ("", "0.0.0.0", "[::]"):  # noqa: S104  # not listened on
         name = "127.0.0.1"
     return f"http://{name}:{port or PORT}"

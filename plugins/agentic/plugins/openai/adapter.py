@@ -18,7 +18,9 @@ from agentic.core.llm.adapting import (
     ProviderHome,
     SdkAdapter,
     SdkFaults,
+    clean,
     find_access,
+    own_headers,
     parse_failure,
 )
 from agentic.core.llm.errors import ModelError
@@ -75,14 +77,18 @@ class OpenAIModel(SdkAdapter[openai.AsyncOpenAI]):
     def open_client(self) -> openai.AsyncOpenAI:
         """Return a client that neither retries nor follows redirects."""
         access = self.access
-        # What the environment says of OpenAI's accounts is not for others.
+        # The SDK sends what the environment says of OpenAI's accounts to any server.
         left_out = () if access.is_home else ("OpenAI-Organization", "OpenAI-Project")
+        headers = {
+            **own_headers(access, "OPENAI_CUSTOM_HEADERS", openai.Omit()),
+            **without_headers(*left_out),
+        }
         return openai.AsyncOpenAI(
             api_key=access.key or "none",
             base_url=access.url,
             max_retries=0,
             http_client=self._http_client or openai.DefaultAsyncHttpxClient(follow_redirects=False),
-            default_headers=without_headers(*left_out),
+            default_headers=cast(Mapping[str, str], headers),
         )
 
     async def close_client(self, client: openai.AsyncOpenAI) -> None:
@@ -106,10 +112,9 @@ class OpenAIModel(SdkAdapter[openai.AsyncOpenAI]):
             if "json" in kind:  # it cannot stream
                 reader.read_whole(await response.text())
             elif "event-stream" not in kind:
-                raise ModelError(
-                    self.name,
-                    f"the server answered with {kind or 'no type'!r}; check base_url {self.access.url!r}",
-                )
+                url = clean(self.access.url)
+                reason = f"the server answered with {kind or 'no type'!r}; check base_url {url!r}"
+                raise ModelError(self.name, reason)
             else:
                 events = EventDecoder()
                 async for chunk in self._bytes(response.iter_bytes(), reader):

@@ -24,7 +24,7 @@ from agentic.core.llm import (
     ToolDefinition,
     ToolResult,
 )
-from agentic.core.testing.llm import ModelServer, WireAnswer, serving, sse
+from agentic.core.testing.llm import KEY, ModelServer, WireAnswer, serving, sse
 from agentic.core.testing.llm.contract import said
 
 pytestmark = pytest.mark.integration
@@ -143,6 +143,16 @@ async def test_hidden_thoughts_and_empty_ones_come_back_as_they_are(
         {"type": "thinking", "thinking": "", "signature": "s1s2"},
         {"type": "text", "text": "Yes."},
     ]
+
+
+async def test_another_server_gets_no_headers_of_the_environment(
+    server: ModelServer, model: LLMAdapter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "Authorization: Bearer gateway\nX-Gateway: gateway")
+    await sent(server, model, ModelRequest(messages=(ChatMessage.user("Hi"),)))
+    headers = server.requests[0].headers
+    assert headers["authorization"] == f"Bearer {KEY}"
+    assert "gateway" not in str(headers)
 
 
 async def test_a_refusal_is_a_reply_with_its_explanation(server: ModelServer, model: LLMAdapter) -> None:

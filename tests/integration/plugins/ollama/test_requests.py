@@ -103,6 +103,9 @@ async def test_a_transport_can_be_given() -> None:
         (":5000", "http://127.0.0.1:5000"),
         ("gpu:5000", "http://gpu:5000"),
         ("gpu", "http://gpu:11434"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::]:5000", "http://127.0.0.1:5000"),
+        ("::1", "http://[::1]:11434"),
         ("https://ollama.com", "https://ollama.com"),
     ],
 )

@@ -64,6 +64,26 @@ async def test_a_private_server_gets_no_key_and_nothing_of_openais_accounts(
     assert not any(secret in sent for secret in (KEY, "org-mine", "proj-mine"))
 
 
+@pytest.mark.parametrize("key", [None, "sk-of-this-server"])
+async def test_another_server_gets_no_headers_of_the_environment(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch, key: str | None
+) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer gateway\nX-Gateway: gateway")
+    await ask(server, chunks({"content": "Yes."}), **({"api_key": key} if key else {}))
+    headers = server.requests[0].headers
+    assert headers.get("authorization") == (f"Bearer {key}" if key else None)
+    assert "gateway" not in str(headers)
+
+
+async def test_the_gateway_of_the_environment_gets_its_headers(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: gateway")
+    await ask(server, chunks({"content": "Yes."}))
+    assert server.requests[0].headers["x-gateway"] == "gateway"
+
+
 async def test_a_server_without_usage_gives_a_reply_without_counts(server: ModelServer) -> None:
     usage = (await ask(server, chunks({"content": "Yes."}))).usage
     assert (usage.input_tokens, usage.requests, usage.cost_usd) == (0, 1, None)

@@ -169,6 +169,14 @@ async def test_the_same_text_with_the_same_options_is_asked_once() -> None:
     assert (await later.classify(text="x", instructions="Think.")).item == {"label": "chair"}
 
 
+async def test_a_model_of_another_server_is_asked_and_a_new_key_is_not() -> None:
+    desk = Desk(ScriptedModel([label("lamp"), label("chair")]))
+    first: Item = {"base_url": "http://one", "api_key": "a"}
+    await desk.classify(text="x", options=first)
+    assert (await desk.classify(text="x", options={**first, "api_key": "b"})).item["label"] == "lamp"
+    assert (await desk.classify(text="x", options={"base_url": "http://two"})).item["label"] == "chair"
+
+
 async def test_a_corrected_answer_is_kept_with_its_correction() -> None:
     model = ScriptedModel([label("table"), label("lamp")])
     desk = Desk(model)
@@ -365,6 +373,21 @@ def test_fields_that_make_no_sense_are_refused(config: Item, expected: str) -> N
         LlmExtractInput.model_validate({"model": NAME, **config})
 
 
+async def test_a_page_cannot_give_its_item_the_url_of_another_one() -> None:
+    schema: Item = {"type": "object", "properties": {"name": {"type": "string"}}}
+    answer = json.dumps({"name": "Aurora", "url": "http://shop.example/2", "colour": "red"})
+    item: Item = {"name": "?", "url": "http://shop.example/1"}
+    output = await Desk(ScriptedModel([answer])).extract(items=[item], json_schema=schema)
+    assert output.items == ({"name": "Aurora", "url": "http://shop.example/1", "colour": "red"},)
+
+
+@pytest.mark.parametrize("name", ["Unknown", " lamp "])
+async def test_a_label_is_found_as_it_is_written(name: str) -> None:
+    model = ScriptedModel([label(name)])
+    output = await Desk(model).classify(text="x", labels=[name, "chair"], may_be_unknown=True)
+    assert output.item == {"label": name}
+
+
 async def test_a_summary_is_plain_text_in_a_language() -> None:
     model = ScriptedModel(["  ", " Eine Lampe. "])
     output = await Desk(model).summarize(page=page(), length="one sentence", language="de")
@@ -378,6 +401,7 @@ async def test_a_summary_is_plain_text_in_a_language() -> None:
     [
         ({"model": "nobody:model"}, "unknown_model"),
         ({"model": "openai:x", "options": {"colour": 1}}, "schema_invalid"),
+        ({"model": "openai:x", "options": {"base_url": "localhost:8000"}}, "schema_invalid"),
     ],
 )
 async def test_a_model_that_cannot_be_opened_is_a_failure_with_a_class(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentic.core.llm.adapting.access import Access, ProviderHome, find_access, is_private_host
+from agentic.core.llm.adapting.access import Access, ProviderHome, find_access, is_private_host, own_headers
 from agentic.core.llm.adapting.contents import (
     arguments_object,
     arguments_text,
@@ -40,6 +40,7 @@ __all__ = [
     "is_private_host",
     "json_text",
     "late_instructions",
+    "own_headers",
     "parse_failure",
     "refused_part",
     "restored_reply",

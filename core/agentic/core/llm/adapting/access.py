@@ -5,11 +5,14 @@ from __future__ import annotations
 import ipaddress
 import os
 from dataclasses import dataclass, field
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from agentic.core.llm.errors import MissingKeyError
-from agentic.core.masking import passwords_in, remember_secrets
+from agentic.core.masking import mask_known, passwords_in, remember_secrets
 from agentic.core.records import record
+
+OmittedT = TypeVar("OmittedT")
 
 _LOCAL_ENDINGS = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 
@@ -41,11 +44,14 @@ class Access:
         url: The base URL.
         key: The key, if there is one.
         is_home: Whether this is the provider's own address.
+        takes_environment: Whether keys and headers of the environment may be sent there: it is the provider's
+            own address, or the one that the environment names.
     """
 
     url: str
     key: str | None = field(default=None, repr=False)
     is_home: bool = True
+    takes_environment: bool = True
 
     @property
     def host(self) -> str:
@@ -56,8 +62,8 @@ class Access:
 def find_access(home: ProviderHome, *, api_key: str | None, base_url: str | None) -> Access:
     """Return the address for requests, and the key for it.
 
-    A key from the environment goes to the provider's own host only, or to the host that the environment names
-    beside it. Another ``base_url`` needs ``api_key``, unless its host is private.
+    A key from the environment goes to the provider's own host only, and over https, or to the address that
+    the environment names beside it. Another ``base_url`` needs ``api_key``, unless its host is private.
 
     Raises:
         MissingKeyError: The host needs a key that was not found.
@@ -65,18 +71,37 @@ def find_access(home: ProviderHome, *, api_key: str | None, base_url: str | None
     """
     variable_url = next((value for name in home.url_variables if (value := os.environ.get(name))), None)
     url = base_url or variable_url or home.url
+    remember_secrets(*passwords_in(url))
     host = host_of(url)
     if not host:
-        raise ValueError(f"base_url {url!r} is not a URL; write it as {home.url!r}")
+        raise ValueError(f"base_url {mask_known(url)!r} is not a URL; write it as {home.url!r}")
     is_home = host == host_of(home.url)
+    is_safe = urlsplit(url).scheme == urlsplit(home.url).scheme
+    takes_environment = url == variable_url or (is_home and is_safe)
     key = api_key
-    if key is None and (is_home or url == variable_url):
+    if key is None and takes_environment:
         key = next((value for name in home.key_variables if (value := os.environ.get(name))), None)
     if not key and home.needs_key and not is_private_host(host):
         variables = " or ".join(home.key_variables)
-        raise MissingKeyError(home.provider, variables, host=None if is_home else host)
-    remember_secrets(*([key] if key else []), *passwords_in(url))
-    return Access(url, key or None, is_home)
+        raise MissingKeyError(home.provider, variables, host=None if takes_environment else host)
+    remember_secrets(*([key] if key else []))
+    return Access(url, key or None, is_home, takes_environment)
+
+
+def own_headers(access: Access, variable: str, omitted: OmittedT) -> dict[str, str | OmittedT]:
+    """Return headers instead of those that an SDK reads from a variable and sends to any server.
+
+    Args:
+        access: The address for requests; one that may get the headers keeps them.
+        variable: Has the headers as lines, ``Name: value``.
+        omitted: The SDK's value for a header that is not sent.
+    """
+    if access.takes_environment:
+        return {}
+    lines = os.environ.get(variable, "").split("\n")
+    names = [line.partition(":")[0].strip() for line in lines if ":" in line]
+    bearer = f"Bearer {access.key}" if access.key else omitted
+    return {name: bearer if name.lower() == "authorization" else omitted for name in names}
 
 
 def host_of(url: str) -> str:

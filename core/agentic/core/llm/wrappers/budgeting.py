@@ -33,6 +33,7 @@ class BudgetModel(ModelWrapper):
 
     A call that fails costs nothing. One whose end is not known (timeout, broken or abandoned stream,
     cancellation) counts with its reservation, a stream with the pieces received: the provider may charge it.
+    A reply without usage, as some servers give, counts with the estimate of its tokens.
 
     Retries belong outside: ``RetryingModel(BudgetModel(model, budget))`` reserves for each try.
 
@@ -128,6 +129,9 @@ class BudgetModel(ModelWrapper):
     def _spent(self, call: _Call) -> BudgetAmount:
         if call.reply is not None:
             usage = call.reply.usage
+            if not (call.reply.is_cached or usage.total_tokens or usage.cost_usd):  # the server reports none
+                reply_tokens = self._estimator.message_tokens(call.reply.message, self.name)
+                return self._amount(call.input_tokens, reply_tokens)
             usd = usage.cost_usd if usage.cost_usd is not None else self.model.cost_of(usage)
             return BudgetAmount.of(usage.total_tokens, usd)
         if call.is_free:

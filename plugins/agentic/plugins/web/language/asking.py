@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -34,6 +35,9 @@ from agentic.core.llm import (
     UnknownPriceError,
     UnknownProviderError,
 )
+from agentic.core.llm.requests import canonical
+from agentic.core.masking import is_telling
+from agentic.core.types import JSONValue
 from agentic.plugins.web.language.inputs import LanguageInput, ModelChoice
 from agentic.plugins.web.language.output import AnswersOutput, Item
 from agentic.plugins.web.language.texts import Passage, passages_of
@@ -90,6 +94,10 @@ class Question(ABC):
     def no_answer(self) -> Item:
         """The fields of an item without an answer."""
 
+    def added(self, answer: Item, item: Item) -> Item:
+        """Return an item with its answer."""
+        return {**item, **answer}
+
 
 async def answered(ctx: ActorContext, given: LanguageInput, question: Question) -> AnswersOutput:
     """Return the items with the answers about them.
@@ -104,7 +112,7 @@ async def answered(ctx: ActorContext, given: LanguageInput, question: Question) 
     if given.items is not None:
         return AnswersOutput(items=tuple(await asking.about_all(passages)))
     answer = await asking.about(passages[0])
-    return AnswersOutput(item={**passages[0].item, **answer})
+    return AnswersOutput(item=question.added(answer, passages[0].item))
 
 
 class _Asking:
@@ -141,7 +149,9 @@ class _Asking:
         if failed and len(failed) == len(answers):
             raise failed[0]
         by_text = dict(zip(different, answers, strict=True))
-        return [{**passage.item, **self._or_none(by_text[passage.text])} for passage in passages]
+        return [
+            self._question.added(self._or_none(by_text[passage.text]), passage.item) for passage in passages
+        ]
 
     async def about(self, passage: Passage) -> Item:
         """Return the answer about one text."""
@@ -160,7 +170,8 @@ class _Asking:
         return answer
 
     async def _ask(self, text: str) -> Item:
-        replies = ProjectReplies(self._ctx.memory, is_fresh=self._ctx.is_rerun)
+        options = self._given.options
+        replies = ProjectReplies(self._ctx.memory, is_fresh=self._ctx.is_rerun, options=options)
         model = CacheModel(self._model, replies) if self._given.cache else self._model
         request = self._question.request(text, model.capabilities.structured)
         request = request.model_copy(update={"settings": self._given.settings})
@@ -191,18 +202,23 @@ class ProjectReplies:
     Args:
         memory: Of the project.
         is_fresh: Ask again, whatever is kept.
+        options: Of the model: two servers may have different models of one name.
     """
 
-    def __init__(self, memory: ProjectMemory, *, is_fresh: bool = False) -> None:
+    def __init__(
+        self, memory: ProjectMemory, *, is_fresh: bool = False, options: Mapping[str, JSONValue] | None = None
+    ) -> None:
         self._memory = memory
         self._is_fresh = is_fresh
+        # Without keys: a new one gives the same replies, and the digest of a secret is stored nowhere.
+        self._options = {name: value for name, value in (options or {}).items() if not is_telling(name)}
         self._new: dict[str, str] = {}
 
     async def load(self, key: str) -> str | None:
         """See :meth:`agentic.core.llm.ReplyCache.load`."""
         if self._is_fresh:
             return None
-        found = await self._memory.get(_key(key))
+        found = await self._memory.get(self._key(key))
         return found if isinstance(found, str) else None
 
     async def keep(self, key: str, text: str) -> None:
@@ -212,11 +228,12 @@ class ProjectReplies:
     async def confirm(self) -> None:
         """Keep the replies: they led to an answer that fits."""
         for key, text in self._new.items():
-            await self._memory.put(_key(key), text)
+            await self._memory.put(self._key(key), text)
 
-
-def _key(key: str) -> str:
-    return f"model_reply:{key}"
+    def _key(self, key: str) -> str:
+        if self._options:
+            key = hashlib.sha256(f"{key}\n{canonical(self._options)}".encode()).hexdigest()
+        return f"model_reply:{key}"
 
 
 def _corrected(request: ModelRequest, reply: ModelReply, fault: str) -> ModelRequest:
@@ -243,7 +260,7 @@ def _model(ctx: ActorContext, given: LanguageInput) -> LLMAdapter:
 def _one_model(ctx: ActorContext, choice: ModelChoice, budget: Budget | None) -> LLMAdapter:
     try:
         model = ctx.models.open(choice.model, choice.options)
-    except TypeError as exc:  # an unknown option
+    except (TypeError, ValueError) as exc:  # an unknown option, or a value that does not fit
         raise ActorError(str(exc), failure_class="schema_invalid") from exc
     if choice.price is not None:
         price = ModelPrice(input_usd=choice.price.input_usd, output_usd=choice.price.output_usd)

@@ -36,8 +36,8 @@ class ClassifyInput(LanguageInput):
     @field_validator("labels")
     @classmethod
     def _can_be_told_apart(cls, labels: dict[str, str] | tuple[str, ...]) -> dict[str, str] | tuple[str, ...]:
-        seen = [name.casefold() for name in labels]
-        if double := next((name for name in labels if seen.count(name.casefold()) > 1), None):
+        seen = [_folded(name) for name in labels]
+        if double := next((name for name in labels if seen.count(_folded(name)) > 1), None):
             raise ValueError(f"the label {double!r} appears twice; upper and lower case are the same")
         if any(not name.strip() for name in labels):
             raise ValueError("a label is empty; give each a name")
@@ -47,7 +47,7 @@ class ClassifyInput(LanguageInput):
     def described(self) -> dict[str, str]:
         """Each label with its description, ``unknown`` included if it is allowed."""
         told = self.labels if isinstance(self.labels, dict) else dict.fromkeys(self.labels, "")
-        is_more = self.may_be_unknown and not self.several and UNKNOWN not in told
+        is_more = self.may_be_unknown and not self.several and UNKNOWN not in map(_folded, told)
         return {**told, UNKNOWN: "none of the other labels fits"} if is_more else dict(told)
 
 
@@ -70,7 +70,7 @@ class _Labels(Question):
     def __init__(self, given: ClassifyInput) -> None:
         self._given = given
         self._labels = given.described
-        self._by_fold = {name.casefold(): name for name in self._labels}
+        self._by_fold = {_folded(name): name for name in self._labels}
 
     def request(self, text: str, mode: StructuredMode) -> ModelRequest:
         task = "Choose all labels that fit" if self._given.several else "Choose the label that fits best for"
@@ -108,7 +108,11 @@ class _Labels(Question):
         return {"type": "object", "properties": {key: kind}, "required": [key], "additionalProperties": False}
 
     def _known(self, value: JSONValue) -> str:
-        name = self._by_fold.get(value.strip().casefold()) if isinstance(value, str) else None
+        name = self._by_fold.get(_folded(value)) if isinstance(value, str) else None
         if name is None:
             raise ValueError(f"{value!r:.100} is not a label; choose among {', '.join(self._labels)}")
         return name
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold()

@@ -139,6 +139,21 @@ class _Fields(Question):
         properties = (self._given.json_schema or {}).get("properties")
         return dict.fromkeys(properties) if isinstance(properties, dict) else {}
 
+    def added(self, answer: Item, item: Item) -> Item:
+        """Return an item with its answer.
+
+        A field that `json_schema` does not name replaces none of the item: a page could make the model give
+        another `url`, and so overwrite the row of another page.
+        """
+        if self._given.json_schema is None or self._given.into is not None:
+            return super().added(answer, item)
+        properties = self._given.json_schema.get("properties")
+        named = properties if isinstance(properties, dict) else {}
+        return {
+            **item,
+            **{name: value for name, value in answer.items() if name in named or name not in item},
+        }
+
     def _checked(self, found: Item) -> Item:
         if self._given.json_schema is not None:
             try:

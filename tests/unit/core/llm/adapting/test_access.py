@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentic.core.llm import MissingKeyError
-from agentic.core.llm.adapting import ProviderHome, find_access, is_private_host
+from agentic.core.llm.adapting import ProviderHome, find_access, is_private_host, own_headers
 from agentic.core.masking import mask_known
 
 HOME = ProviderHome(
@@ -48,6 +48,31 @@ def test_the_key_of_the_environment_goes_to_no_other_host(monkeypatch: pytest.Mo
     assert caught.value.host == "else.test"
     assert find_access(HOME, api_key=None, base_url="http://localhost:8000/v1").key is None
     assert find_access(HOME, api_key="mine", base_url="https://else.test/v1").key == "mine"
+
+
+def test_the_key_of_the_environment_is_not_sent_without_tls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACME_KEY", "sk-from-env")
+    with pytest.raises(MissingKeyError, match=r"for api.acme.test \(ACME_KEY or OLD .* over https\)"):
+        find_access(HOME, api_key=None, base_url="http://api.acme.test/v1")
+    monkeypatch.setenv("ACME_URL", "http://api.acme.test/v1")
+    assert find_access(HOME, api_key=None, base_url=None).key == "sk-from-env"
+
+
+def test_headers_of_the_environment_go_where_its_key_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACME_URL", "https://proxy.test/acme")
+    monkeypatch.setenv("ACME_HEADERS", "X-Team: red\nAUTHORIZATION: Basic abc\nno header")
+    for url in (HOME.url, "https://proxy.test/acme"):
+        assert own_headers(find_access(HOME, api_key="x", base_url=url), "ACME_HEADERS", None) == {}
+    other = find_access(HOME, api_key="mine", base_url="https://else.test/v1")
+    assert own_headers(other, "ACME_HEADERS", None) == {"X-Team": None, "AUTHORIZATION": "Bearer mine"}
+    private = find_access(HOME, api_key=None, base_url="http://localhost/v1")
+    assert own_headers(private, "ACME_HEADERS", None) == {"X-Team": None, "AUTHORIZATION": None}
+
+
+def test_a_password_in_a_base_url_is_not_shown() -> None:
+    with pytest.raises(ValueError, match="is not a URL") as caught:
+        find_access(HOME, api_key="x", base_url="ftp://me:hunter2hunter2@x.test")
+    assert "hunter2hunter2" not in str(caught.value)
 
 
 def test_without_a_key_the_variables_are_named() -> None:

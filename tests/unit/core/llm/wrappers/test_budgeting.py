@@ -72,8 +72,32 @@ class Costing(LLMAdapter):
         return ModelReply(message=ChatMessage.assistant("Yes."), usage=self.usage)
 
 
+class Silent(LLMAdapter):
+    """A server that reports no usage."""
+
+    name = "some:silent"
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        return ModelReply(message=ChatMessage.assistant("word " * 20), usage=TokenUsage(requests=1))
+
+
 def request_of(reply_tokens: int) -> ModelRequest:
     return ModelRequest(messages=(ChatMessage.user("Yes?"),), settings=ModelSettings(max_tokens=reply_tokens))
+
+
+async def test_replies_of_a_server_without_usage_count_with_their_estimate() -> None:
+    budget = Budget(max_tokens=500)
+    model = BudgetModel(Silent(), budget)
+
+    async def ask_often() -> None:
+        for _ in range(50):
+            await model.complete(request_of(50))
+
+    with pytest.raises(BudgetExceededError):
+        await ask_often()
+    account = await budget.account()
+    assert account.reserved == BudgetAmount()
+    assert 400 < account.spent.tokens <= 500
 
 
 async def test_a_call_reserves_its_estimate_and_settles_what_it_cost() -> None:
