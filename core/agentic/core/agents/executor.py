@@ -195,18 +195,19 @@ class ContextJournal:
 
     def __init__(self, ctx: WorkflowContext[Any, Any]) -> None:
         self._ctx = ctx
+        self._numbers: dict[str, int] = {}
 
     async def once(self, key: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
         """Run an effect once; see :class:`~agentic.core.agents.journal.EffectJournal`."""
         return await self._ctx.once(f"agent.{key}", effect)
 
-    async def ask(self, requests: Sequence[PendingRequest]) -> Sequence[RequestAnswer]:
+    async def ask(self, requests: Sequence[PendingRequest], part: str = "") -> Sequence[RequestAnswer]:
         """Return the answers; without them, the activation waits."""
         found: list[RequestAnswer] = []
         parked: ParkedSignal | None = None
         for request in requests:
             try:
-                found.append(await self._ask(request))
+                found.append(await self._ask(request, part))
             except ParkedSignal as signal:  # the others are asked, too
                 parked = signal
         if parked is not None:
@@ -221,10 +222,24 @@ class ContextJournal:
         number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:6], "big") + 1
         return await self._ctx.run_workflow(workflow, message, is_kept=is_kept, number=number)
 
-    async def _ask(self, request: PendingRequest) -> RequestAnswer:
+    async def _number_of(self, key: str) -> int:
+        """Return the number of a request: by its key, because agents ask in any order.
+
+        Nested agents ask at a time. A thread in a store has the answers of earlier entries, and
+        asks only for the rest.
+        """
+        while key not in self._numbers:
+            number = len(self._numbers) + 1
+            owner = await self._ctx.once(f"agent.request.{number}", lambda: key)
+            self._numbers[owner] = number
+        return self._numbers[key]
+
+    async def _ask(self, request: PendingRequest, part: str) -> RequestAnswer:
         if request.call is None:
             raise ValueError("the workflow of an agent in a graph asks by itself")
-        asked_for = await self._ctx.once(f"agent.asked.{request.call.id}", lambda: request.id)
+        key = f"{part}{request.call.id}"
+        number = await self._number_of(key)
+        asked_for = await self._ctx.once(f"agent.asked.{number}", lambda: request.id)
         if asked_for != request.id:
             return RequestAnswer(
                 request_id=request.id,
@@ -242,10 +257,10 @@ class ContextJournal:
         try:
             if request.kind is RequestKind.RESULT:
                 asked = ApprovalRequest(action=request.question or request.call.name, details=call)
-                result = await self._ctx.request_info(asked, str, deadline=deadline)
+                result = await self._ctx.request_info(asked, str, deadline=deadline, number=number)
                 return RequestAnswer(request_id=request.id, result=result)
             asked = ApprovalRequest(action=f"call {request.call.name}", details=call)
-            response = await self._ctx.request_info(asked, ApprovalResponse, deadline=deadline)
+            response = await self._ctx.request_info(asked, ApprovalResponse, deadline=deadline, number=number)
         except RequestExpiredError:
             return RequestAnswer(request_id=request.id, approved=False, reason="no person answered in time")
         return RequestAnswer(request_id=request.id, approved=response.approved, reason=response.reason)

@@ -23,8 +23,13 @@ class EffectJournal(Protocol):
         """Return the result of the first time that ``effect`` ran to its end under this key."""
         ...
 
-    async def ask(self, requests: Sequence[PendingRequest]) -> Sequence[RequestAnswer] | None:
-        """Return the answers to requests, or None if they come later, with another call of the agent."""
+    async def ask(self, requests: Sequence[PendingRequest], part: str = "") -> Sequence[RequestAnswer] | None:
+        """Return the answers to requests, or None if they come later, with another call of the agent.
+
+        Args:
+            requests: All that are open in a conversation.
+            part: Names the conversation of a nested agent. Calls of two agents may have equal ids.
+        """
         ...
 
     async def run_workflow(
@@ -49,9 +54,9 @@ class ThreadJournal:
         del key
         return await effect()
 
-    async def ask(self, requests: Sequence[PendingRequest]) -> None:
+    async def ask(self, requests: Sequence[PendingRequest], part: str = "") -> None:
         """Return nothing: the caller answers."""
-        del requests
+        del requests, part
 
     async def run_workflow(
         self, key: str, workflow: Workflow, message: object, *, is_kept: bool = True
@@ -76,9 +81,9 @@ class PartJournal:
         """Run an effect once; see :class:`EffectJournal`."""
         return await self._whole.once(f"{self._prefix}{key}", effect)
 
-    async def ask(self, requests: Sequence[PendingRequest]) -> Sequence[RequestAnswer] | None:
+    async def ask(self, requests: Sequence[PendingRequest], part: str = "") -> Sequence[RequestAnswer] | None:
         """Ask; see :class:`EffectJournal`."""
-        return await self._whole.ask(requests)
+        return await self._whole.ask(requests, f"{self._prefix}{part}")
 
     async def run_workflow(
         self, key: str, workflow: Workflow, message: object, *, is_kept: bool = True

@@ -162,8 +162,12 @@ class WorkflowAgent(Agent[Any]):
     ) -> AgentResponse[Any]:
         """Run the workflow, or talk; see :class:`Agent`."""
         turn = thread.turn
-        if turn is not None and turn.ended is None:
-            chosen: Agent[Any] = self._chat if turn.reply_count else self._work
+        is_open = turn is not None and turn.ended is None
+        chosen: Agent[Any]
+        if turn is not None and is_open and turn.state is not None:
+            chosen = self._work
+        elif turn is not None and is_open and turn.reply_count:
+            chosen = self._chat
         else:
             messages, _ = parted(given)
             chosen = self._work if await self.needs_workflow((*thread.messages, *messages)) else self._chat
@@ -266,9 +270,11 @@ class _WorkflowTurn:
         is_open = last is not None and last.ended is None
         self.turn_id = last.id if last and (is_open or last.id == key) else key or new_id()
         open_ids = [request.id for request in last.pending] if last is not None and is_open else []
+        left = list(open_ids)
         for answer in answers:
-            if answer.request_id not in open_ids:
-                raise AnswerMismatchError(answer.request_id, open_ids)
+            if answer.request_id not in left:
+                raise AnswerMismatchError(answer.request_id, left)
+            left.remove(answer.request_id)
         if messages and open_ids:
             raise ThreadBusyError(self.thread.id, open_ids)
         if messages or answers:

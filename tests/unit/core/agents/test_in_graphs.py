@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -21,12 +22,14 @@ from agentic.core.agents import (
     AgentThread,
     ChatAgent,
     ChunkKind,
+    FunctionTool,
     MemoryThreadStore,
     RequestAnswer,
     RequestKind,
     ResponseStatus,
     ThreadMetadata,
     ThreadNotFoundError,
+    ToolContext,
     UsageLimits,
     WorkflowAgent,
     chat_messages,
@@ -34,7 +37,7 @@ from agentic.core.agents import (
     total_usage,
 )
 from agentic.core.bus.subjects import subject_for
-from agentic.core.graph import ApprovalResponse, RetryPolicy
+from agentic.core.graph import ApprovalRequest, ApprovalResponse, InfoRequest, RetryPolicy
 from agentic.core.llm import (
     ChatMessage,
     FunctionModel,
@@ -323,3 +326,106 @@ async def test_a_workflow_agent_gives_tasks_to_its_workflow_and_talks_otherwise(
     response = await agent.run(RequestAnswer(request_id=waiting.pending[0].id), thread)
     assert response.text == "Here it is: A POEM"
     assert [message.text for message in thread.messages][-1] == "Here it is: A POEM"
+
+
+def buying(done: list[str]) -> FunctionTool:
+    @tool(approval="always")
+    async def buy(thing: str) -> str:
+        """Buy a thing."""
+        done.append(thing)
+        return f"bought {thing}"
+
+    return buy
+
+
+def buy(call_id: str, thing: str) -> ToolCall:
+    return ToolCall(id=call_id, name="buy", arguments={"thing": thing})
+
+
+def thing_of(request: InfoRequest) -> str:
+    assert isinstance(request.data, ApprovalRequest)
+    details: Any = request.data.details
+    return str(details["arguments"]["thing"])
+
+
+async def test_an_approval_is_not_used_again_for_a_later_call_of_a_stored_thread() -> None:
+    """The thread has the first answer already when the node is entered for the second one."""
+    threads, done = MemoryThreadStore(), list[str]()
+
+    class Stored(AgentExecutor):
+        async def open_thread(self, ctx: WorkflowContext[Any, Any]) -> AgentThread:
+            try:
+                return await AgentThread.load("kept", threads)
+            except ThreadNotFoundError:
+                facts = ThreadMetadata(agent=self.agent.name, created_at=0.0)
+                return AgentThread(facts, thread_id="kept", store=threads)
+
+    agent = says("shop", buy("a", "tea"), buy("b", "car"), "done", tools=[buying(done)])
+    store, flow = MemoryCheckpointStore(), WorkflowBuilder("w").set_start(Stored(agent)).build()
+    waiting = await flow.run("go", run_id="r", checkpoints=store)
+    for thing, approved in (("tea", True), ("car", False)):
+        (request,) = waiting.pending_requests
+        assert thing_of(request) == thing
+        answer = {request.id: ApprovalResponse(approved=approved)}
+        waiting = await flow.resume("r", checkpoints=store, responses=answer)
+    assert waiting.output(AgentExecutorResponse).text == "done"
+    assert done == ["tea"]
+
+
+@pytest.mark.parametrize("call_ids", [("a", "b"), ("call_1", "call_1")])
+async def test_agents_that_ask_at_a_time_get_each_its_own_answer(call_ids: tuple[str, str]) -> None:
+    """The first agent is the slower one at first, and the faster one when the node is entered again."""
+    done, asked = list[str](), asyncio.Event()
+
+    async def first(request: ModelRequest) -> ScriptLine:
+        if len(request.messages) > 1:
+            return "done"
+        await asked.wait()
+        return buy(call_ids[0], "tea")
+
+    def second(request: ModelRequest) -> ScriptLine:
+        asyncio.get_running_loop().call_later(0.01, asked.set)
+        return "done" if len(request.messages) > 1 else buy(call_ids[1], "car")
+
+    helpers = [
+        ChatAgent(FunctionModel(model), name=name, tools=[buying(done)])
+        for name, model in (("first", first), ("second", second))
+    ]
+    calls = [ToolCall(id=one.name, name=one.name, arguments={"task": "buy"}) for one in helpers]
+    store = MemoryCheckpointStore()
+    flow = WorkflowBuilder("w").set_start(says("boss", calls, "done", tools=helpers)).build()
+    waiting = await flow.run("go", run_id="r", checkpoints=store)
+    answers = {one.id: ApprovalResponse(approved=thing_of(one) == "tea") for one in waiting.pending_requests}
+    assert len(answers) == 2
+    result = await flow.resume("r", checkpoints=store, responses=answers)
+    assert result.output(AgentExecutorResponse).text == "done"
+    assert done == ["tea"]
+
+
+async def test_calls_of_an_agent_in_an_agent_have_the_same_key_in_each_try() -> None:
+    keys: list[str] = []
+
+    @tool(approval="never")
+    async def pay(ctx: ToolContext) -> str:
+        """Pay."""
+        keys.append(ctx.idempotency_key)
+        raise asyncio.CancelledError
+
+    inner = ChatAgent(FunctionModel(lambda _: ToolCall(id="a", name="pay")), name="payer", tools=[pay])
+    outer = says("boss", ToolCall(id="1", name="payer", arguments={"task": "pay"}), tools=[inner])
+    thread = outer.new_thread()
+    for given in ("go", ()):
+        with pytest.raises(asyncio.CancelledError):
+            await outer.run(given, thread)
+    assert len(keys) == 2
+    assert keys[0] == keys[1]
+
+
+async def test_talk_that_was_interrupted_goes_on_as_talk() -> None:
+    lines: list[ScriptLine] = [OverloadedError("scripted", "busy"), "Fine."]
+    model = FunctionModel(lambda _: lines.pop(0))
+    agent = WorkflowAgent(model, shouting(), name="helper")
+    thread = agent.new_thread()
+    with pytest.raises(OverloadedError):
+        await agent.run("How are you?", thread)
+    assert (await agent.run((), thread)).text == "Fine."

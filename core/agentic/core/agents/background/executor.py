@@ -135,9 +135,9 @@ class BackgroundJournal:
         """Run an effect once; see :class:`~agentic.core.agents.journal.EffectJournal`."""
         return await self._effects.once(key, effect)
 
-    async def ask(self, requests: Sequence[PendingRequest]) -> None:
+    async def ask(self, requests: Sequence[PendingRequest], part: str = "") -> None:
         """Return nothing: the answers come with another run."""
-        del requests
+        del requests, part
 
     async def run_workflow(
         self, key: str, workflow: Workflow, message: object, *, is_kept: bool = True

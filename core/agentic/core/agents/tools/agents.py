@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
@@ -77,6 +78,8 @@ class AgentTool(Tool):
         )
         thread = self.agent.new_thread(user_id=context.user_id)
         thread.store = None  # it is part of the caller's turn
+        # The same for every try of the call: the keys of its own calls begin with it.
+        thread.id = hashlib.sha256(context.idempotency_key.encode()).hexdigest()[:32]
         try:
             response = await self.agent.respond(task, thread, options, context.report)
         finally:

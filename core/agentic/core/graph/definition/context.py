@@ -190,7 +190,12 @@ class WorkflowContext(Generic[SendT, YieldT]):
     set_shared_state = set_state
 
     async def request_info(
-        self, data: object, response_type: type[ResponseT], *, deadline: timedelta | None = None
+        self,
+        data: object,
+        response_type: type[ResponseT],
+        *,
+        deadline: timedelta | None = None,
+        number: int | None = None,
     ) -> ResponseT:
         """Ask a person or program outside the run, and return the answer.
 
@@ -202,6 +207,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
             data: The data to show to the person who answers.
             response_type: The type of the answer; answers are converted to it if that loses nothing.
             deadline: How long to wait.
+            number: Identifies the request within this activation, from 1; the order of the calls decides
+                it if omitted. Requests that are made at a time, or not in each entry, need one.
 
         Raises:
             RequestExpiredError: The deadline passed first.
@@ -209,8 +216,9 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         if self._entry.calls is not None:
             self._entry.check_open("request_info")
-        self._ask_count += 1
-        number = self._ask_count
+        if number is None:
+            self._ask_count += 1
+            number = self._ask_count
         wanted = name_type(response_type)
         asked = self._entry.asked.get(number)
         if asked is None:

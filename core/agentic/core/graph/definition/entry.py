@@ -224,7 +224,7 @@ class HandlerEntry:
         return replace(
             before,
             origin=self.activation.origin,
-            asked=before.asked if self._asked is None else tuple(self._asked[n] for n in sorted(self._asked)),
+            asked=before.asked if self._asked is None else tuple(self._asked.values()),  # old ones first
             surfaced=tuple(self._still_surfaced()),
             once=before.once if self.once is None else self.once,
             sub_runs=before.sub_runs if self._sub_runs is None else self._sub_runs,
