@@ -64,12 +64,17 @@ def limit_before_tools(
         return None
     calls = [message.tool_calls for message in said if message.role is ChatRole.ASSISTANT]
     for call in calls[-1] if calls else ():
-        count = sum(1 for group in calls for one in group if _is_same(one, call))
+        count = sum(1 for group in calls for one in group if is_same_call(one, call))
         if count > limits.max_repeats:
-            shown = f"{call.name}({json.dumps(call.arguments, sort_keys=True)})"
-            return f"it called {shown[:200]} {count} times (max_repeats={limits.max_repeats})"
+            return f"it called {call_text(call)[:200]} {count} times (max_repeats={limits.max_repeats})"
     return None
 
 
-def _is_same(one: ToolCall, other: ToolCall) -> bool:
-    return one.name == other.name and one.arguments == other.arguments
+def is_same_call(one: ToolCall, other: ToolCall) -> bool:
+    """Whether two calls ask for the same; ``1`` and ``true`` are equal in Python, but not in JSON."""
+    return one.name == other.name and one.arguments == other.arguments and call_text(one) == call_text(other)
+
+
+def call_text(call: ToolCall) -> str:
+    """Return a call as text: equal for equal calls."""
+    return f"{call.name}({json.dumps(call.arguments, sort_keys=True)})"

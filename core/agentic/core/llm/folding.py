@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import isfinite
 from secrets import token_hex
-from typing import Literal
+from typing import Literal, Never
 
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, ChatRole, Part, TextPart, ThinkingPart, ToolCall
+from agentic.core.llm.nesting import is_too_deep
 from agentic.core.llm.prices import price_of, priced
 from agentic.core.llm.requests import ModelDelta, ModelReply, StopReason
 from agentic.core.llm.usage import TokenUsage
@@ -135,13 +137,23 @@ def tool_call(
 ) -> ToolCall:
     """Return a call whose arguments are JSON text; text that is not an object is kept as ``invalid``."""
     try:
-        found = json.loads(arguments, parse_constant=_refuse) if arguments.strip() else {}
+        found = _read(arguments) if arguments.strip() else {}
     except (ValueError, RecursionError):
         found = None
-    if isinstance(found, dict):
+    if isinstance(found, dict) and not is_too_deep(found):
         return ToolCall(id=call_id, name=name, arguments=found, opaque=opaque)
     return ToolCall(id=call_id, name=name, invalid=arguments, opaque=opaque)
 
 
-def _refuse(constant: str) -> None:
+def _read(text: str) -> JSONValue:
+    found: JSONValue = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    return found
+
+
+def _finite(number: str) -> float:
+    found = float(number)
+    return found if isfinite(found) else _refuse(number)
+
+
+def _refuse(constant: str) -> Never:
     raise ValueError(f"{constant} is not JSON, and databases refuse it")

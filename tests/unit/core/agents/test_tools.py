@@ -12,6 +12,7 @@ import pytest
 from pydantic import BaseModel, Field
 from structlog.testing import capture_logs
 
+from agentic.core import MemoryCheckpointStore, WorkflowBuilder
 from agentic.core.agents import (
     AgentThread,
     ChatAgent,
@@ -285,3 +286,34 @@ async def test_a_large_result_is_cut_and_can_be_read_in_parts_also_after_a_resta
     assert found[3] == "give reference as a text, and start and count as integers"
     assert found[4].startswith(text[:MOST_CHARS])
     assert [one.name for one in model.requests[0].tools] == ["dump", "read_result"]
+
+
+async def test_a_result_that_is_nested_too_deep_is_an_error_that_the_model_reads() -> None:
+    async def look() -> Any:
+        deep: Any = 1
+        for _ in range(70):
+            deep = [deep]
+        return deep
+
+    model = ScriptedModel([ToolCall(id="1", name="look"), "done"])
+    flow = WorkflowBuilder("w").set_start(ChatAgent(model, name="a", tools=[look])).build()
+    await flow.run("go", checkpoints=MemoryCheckpointStore())
+    assert model.requests[1].messages[-1].tool_results[0].content == (
+        "the result is nested more than 64 levels deep"
+    )
+
+
+async def test_calls_with_one_and_with_true_are_not_equal() -> None:
+    seen: list[object] = []
+
+    @tool(is_deduplicated=True)
+    async def look(what: Any) -> str:
+        """Look."""
+        seen.append(what)
+        return str(what)
+
+    calls = [
+        ToolCall(id=str(number), name="look", arguments={"what": x}) for number, x in enumerate((1, True, 1))
+    ]
+    await ChatAgent(ScriptedModel([calls, "done"]), tools=[look]).run("go")
+    assert [repr(one) for one in seen] == ["1", "True"]

@@ -23,6 +23,7 @@ from agentic.core.llm import (
     ToolCall,
     ToolCallChunk,
 )
+from agentic.core.llm.folding import tool_call
 from agentic.core.llm.messages import Part
 from agentic.core.types import JSONValue
 
@@ -153,3 +154,10 @@ def test_the_cost_is_the_providers_or_that_of_the_price(usage: TokenUsage, cost_
 def test_the_cost_of_a_model_without_a_price_is_not_known() -> None:
     usage = TokenUsage(input_tokens=10, requests=1)
     assert ReplyFold("some:model").reply(usage=usage, stop_reason=StopReason.END).usage.cost_usd is None
+
+
+@pytest.mark.parametrize("text", ['{"x": 1e400}', '{"x": NaN}', '{"x": ' + "[" * 70 + "]" * 70 + "}"])
+def test_arguments_that_no_store_keeps_are_given_back_as_text(text: str) -> None:
+    found = tool_call("1", "look", text)
+    assert found.invalid == text
+    assert found.arguments == {}

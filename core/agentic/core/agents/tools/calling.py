@@ -13,6 +13,7 @@ from agentic.core.agents.tools.tool import Tool, ToolContext
 from agentic.core.errors import line_of, name_of
 from agentic.core.graph.model.policies import delay_before_retry
 from agentic.core.llm.messages import ToolCall, ToolResult
+from agentic.core.llm.nesting import MAX_NESTING, is_too_deep
 from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue
 
@@ -41,7 +42,10 @@ async def call_tool(
         try:
             async with asyncio.timeout(tool.timeout_s):
                 value = await tool.call(call.arguments, context)
-            return ToolResult(call_id=call.id, name=call.name, content=as_json(value))
+            content = as_json(value)
+            if is_too_deep(content):
+                raise ToolError(f"the result is nested more than {MAX_NESTING} levels deep")
+            return ToolResult(call_id=call.id, name=call.name, content=content)
         except Exception as exc:
             delay = delay_before_retry(tool.retry, attempt, exc, random.random())  # noqa: S311  # jitter
             if delay is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Literal, assert_never
 
+from agentic.core.agents.limits import call_text, is_same_call
 from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind, request_id
 from agentic.core.agents.structured import is_output_call
 from agentic.core.agents.threads.entries import ThreadTurn
@@ -100,8 +101,9 @@ def _for_calls(  # noqa: PLR0913, PLR0917  # the facts of one decision
     ready: list[tuple[str, ToolCall]] = []
     waiting: list[PendingRequest] = []
     seen: set[str] = set()
+    open_ids = {call.id for call in calls}
     for index, call in enumerate(reply.tool_calls):
-        if not any(call is one for one in calls):
+        if call.id not in open_ids:
             continue
         match _fate(turn, call, tools, now, approval_s, seen):
             case ToolResult() as result:
@@ -139,7 +141,7 @@ def _fate(  # noqa: PLR0911  # one return for each reason
     if tool.is_deduplicated and call.invalid is None:
         if earlier := _earlier_result(turn.messages, call):
             return earlier.model_copy(update={"call_id": call.id})
-        key = f"{call.name}{sorted(call.arguments.items(), key=str)}"
+        key = call_text(call)
         if key in seen:
             return "later"
         seen.add(key)
@@ -194,7 +196,7 @@ def _earlier_result(messages: Collection[ChatMessage], call: ToolCall) -> ToolRe
         one.id
         for message in messages
         for one in message.tool_calls
-        if one.name == call.name and one.arguments == call.arguments and one.id != call.id
+        if one.id != call.id and is_same_call(one, call)
     }
     results = (result for message in messages for result in message.tool_results)
     return next((one for one in results if one.call_id in twins and not one.is_error), None)
