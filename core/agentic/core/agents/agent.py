@@ -143,6 +143,8 @@ class Agent(ABC, Generic[OutputT]):
             )
         finally:
             if not working.done():
+                while not pieces.empty():  # a full queue would hold the agent up for ever
+                    pieces.get_nowait()
                 working.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await working

@@ -14,6 +14,7 @@ from agentic.core.agents import (
     AnswerMismatchError,
     ChatAgent,
     FunctionTool,
+    Guard,
     RequestAnswer,
     ResponseStatus,
     RunOptions,
@@ -21,7 +22,7 @@ from agentic.core.agents import (
     ask_person,
     tool,
 )
-from agentic.core.llm import ScriptedModel, ToolCall
+from agentic.core.llm import ChatMessage, ScriptedModel, ToolCall
 
 
 def shop(done: list[str]) -> list[FunctionTool]:
@@ -184,3 +185,64 @@ async def _asked(tools: list[FunctionTool], wishes: list[ToolCall]) -> bytes:
     thread = agent.new_thread()
     await agent.run("go", thread)
     return thread.serialize()
+
+
+async def test_an_approval_that_comes_after_its_end_is_a_rejection() -> None:
+    done: list[str] = []
+    model = ScriptedModel([buy("a", "tea"), "done"])
+    agent = ChatAgent(model, tools=shop(done))
+    thread = agent.new_thread()
+    request = (await agent.run("go", thread, options=RunOptions(approval_s=1e-5))).pending[0]
+    assert (await agent.run(RequestAnswer(request_id=request.id), thread)).text == "done"
+    assert done == []
+    assert "had expired" in str(model.requests[1].messages[-1].tool_results[0].content)
+
+
+async def test_two_answers_to_one_request_are_refused() -> None:
+    done: list[str] = []
+    agent = ChatAgent(ScriptedModel([[buy("a", "tea"), buy("b", "car")], "done"]), tools=shop(done))
+    thread = agent.new_thread()
+    tea = (await agent.run("go", thread)).pending[0]
+    no, yes = RequestAnswer(request_id=tea.id, approved=False), RequestAnswer(request_id=tea.id)
+    wrong: list[list[ChatMessage | RequestAnswer]] = [[no, yes], [yes, yes, ChatMessage.user("quick!")]]
+    for answers in wrong:
+        with pytest.raises(AnswerMismatchError, match=tea.id):
+            await agent.run(answers, thread)
+    assert len(thread.pending) == 2
+    assert done == []
+
+
+async def test_an_approval_with_a_message_runs_the_call_before_the_model_reads_the_message() -> None:
+    done: list[str] = []
+    model = ScriptedModel([buy("a", "tea"), "done"])
+    agent = ChatAgent(model, tools=shop(done))
+    thread = agent.new_thread()
+    request = (await agent.run("go", thread)).pending[0]
+    await agent.run([RequestAnswer(request_id=request.id), ChatMessage.user("quick!")], thread)
+    assert done == ["buy tea"]
+    *_, result, message = model.requests[1].messages
+    assert result.tool_results[0].content == "bought tea"
+    assert message.text == "quick!"
+
+
+async def test_a_guard_refuses_a_call_before_a_person_is_asked() -> None:
+    class NoTea(Guard):
+        async def check_call(self, call: ToolCall) -> str | None:
+            return "no tea" if call.arguments["thing"] == "tea" else None
+
+    model = ScriptedModel([[buy("a", "tea"), buy("b", "car")], "done"])
+    agent = ChatAgent(model, tools=shop([]), guards=[NoTea()])
+    thread = agent.new_thread()
+    (request,) = (await agent.run("go", thread)).pending
+    assert request.call is not None
+    assert request.call.id == "b"
+    await agent.run(RequestAnswer(request_id=request.id, approved=False), thread)
+    assert model.requests[1].messages[-1].tool_results[0].content == "no tea"
+
+
+async def test_a_person_is_asked_if_the_function_that_decides_fails_on_the_arguments() -> None:
+    done: list[str] = []
+    agent = ChatAgent(ScriptedModel([ToolCall(id="a", name="pay", arguments={"sum": 5})]), tools=shop(done))
+    response = await agent.run("go")
+    assert [one.call and one.call.id for one in response.pending] == ["a"]
+    assert done == []

@@ -214,3 +214,23 @@ def test_importing_an_agent_loads_neither_logs_nor_plugins_nor_the_runner() -> N
     heavy = {"structlog", "pluggy", "nats", "sqlalchemy", "agentic.core.graph.running.runner"}
     code = f"import sys; from agentic.core.agents import ChatAgent; assert {heavy}.isdisjoint(sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+async def test_a_turn_that_is_cancelled_in_a_write_leaves_the_thread_as_its_store_has_it() -> None:
+    writing = asyncio.Event()
+
+    class Slow(MemoryThreadStore):
+        async def append(self, thread_id: str, number: int, entry: ThreadEntry) -> None:
+            await super().append(thread_id, number, entry)
+            writing.set()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    agent = ChatAgent(ScriptedModel(["fine"]), store=Slow())
+    thread = agent.new_thread()
+    turn = asyncio.create_task(agent.run("go", thread))
+    await writing.wait()
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    assert (await agent.run((), thread)).text == "fine"

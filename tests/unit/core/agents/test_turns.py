@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from agentic.core.agents import (
+    AgentChunk,
     AgentStoppedError,
     AgentThread,
     ChatAgent,
@@ -24,6 +25,7 @@ from agentic.core.agents import (
     UsageLimits,
     tool,
 )
+from agentic.core.agents.turns.running import _with_new_ids
 from agentic.core.llm import (
     ChatMessage,
     ChatRole,
@@ -142,6 +144,27 @@ async def test_calls_that_a_model_numbers_alike_in_each_reply_are_told_apart() -
     ]
 
 
+async def test_many_calls_of_one_reply_are_settled_in_linear_work() -> None:
+    compared = 0
+
+    class Counting(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    count = 2_000
+    calls = [ToolCall.model_construct(id=Counting("same"), name="none", arguments={}) for _ in range(count)]
+    reply = _with_new_ids(ChatMessage.assistant("", *calls), [])
+    assert len({one.id for one in reply.tool_calls}) == count
+    assert reply.tool_calls[-1].id == f"same_{count}"
+    assert compared < 5 * count
+
+
 async def test_a_tool_that_only_reads_runs_once_for_equal_calls_of_a_turn() -> None:
     asked: list[str] = []
 
@@ -197,6 +220,24 @@ async def test_a_stream_that_is_left_early_stops_the_agent() -> None:
         break
     await stream.aclose()  # type: ignore[attr-defined]  # an async generator
     assert stopped.is_set()
+
+
+async def test_a_stream_that_is_left_with_many_unread_pieces_stops_the_agent() -> None:
+    begun = asyncio.Event()
+
+    async def chatter(ctx: ToolContext) -> str:
+        begun.set()
+        while True:
+            await ctx.report(AgentChunk(kind=ChunkKind.TEXT, author_name="a", text="x"))
+
+    agent = ChatAgent(ScriptedModel([call("chatter")]), tools=[chatter])
+    stream = agent.run_stream("go")
+    async for _ in stream:
+        await begun.wait()
+        break
+    closing = asyncio.create_task(stream.aclose())  # type: ignore[attr-defined]  # an async generator
+    await asyncio.wait([closing], timeout=10)
+    assert closing.done()
 
 
 @pytest.mark.requirement("TO02")

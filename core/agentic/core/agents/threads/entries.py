@@ -91,7 +91,9 @@ class ThreadTurn:
     def with_entry(self, entry: ThreadEntry) -> ThreadTurn:
         """Return the turn after one more of its entries."""
         replies = [one for one in entry.messages if one.role is ChatRole.ASSISTANT and not entry.is_input]
-        last = None if entry.is_input and entry.messages else self.reply
+        # With answers, the calls that waited for them come before the new messages.
+        is_new = entry.is_input and entry.messages and not entry.answers
+        last = None if is_new else self.reply
         return ThreadTurn(
             self.id,
             (*self.messages, *entry.messages),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Sequence
@@ -127,9 +128,22 @@ class AgentThread:
         Raises:
             ThreadConflictError: Another process has added one meanwhile; nothing is changed.
         """
-        if self.store is not None:
-            await self.ensure_kept()
-            await self.store.append(self.id, len(self.entries) + 1, entry)
+        if self.store is None:
+            self._take(entry)
+            return
+        adding = asyncio.ensure_future(self._keep(self.store, entry))
+        try:
+            await asyncio.shield(adding)
+        except asyncio.CancelledError:
+            await asyncio.wait([adding])  # else the store could have an entry that the thread lacks
+            raise
+
+    async def _keep(self, store: ThreadStore, entry: ThreadEntry) -> None:
+        await self.ensure_kept()
+        await store.append(self.id, len(self.entries) + 1, entry)
+        self._take(entry)
+
+    def _take(self, entry: ThreadEntry) -> None:
         self.entries.append(entry)
         self._turns[entry.turn] = self._turns.get(entry.turn, ThreadTurn(entry.turn)).with_entry(entry)
 

@@ -12,12 +12,16 @@ from typing import Literal
 from agentic.core.agents.errors import ToolDefinitionError
 from agentic.core.agents.journal import EffectJournal
 from agentic.core.agents.responses import AgentChunk
+from agentic.core.errors import line_of
 from agentic.core.graph.model.policies import ONCE, RetryPolicy
 from agentic.core.linear import LinearPattern
 from agentic.core.llm.requests import ToolDefinition
 from agentic.core.llm.usage import TokenUsage
+from agentic.core.logging import get_logger
 from agentic.core.records import record
 from agentic.core.types import JSONValue
+
+log = get_logger(__name__)
 
 NAME = LinearPattern(r"[A-Za-z0-9_-]{1,64}")
 
@@ -110,9 +114,13 @@ class Tool(ABC):
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def needs_approval(self, arguments: Mapping[str, JSONValue]) -> bool:
-        """Whether a person must approve a call with these arguments."""
+        """Whether a person must approve a call with these arguments; also if its function fails on them."""
         if callable(self.approval):
-            return self.approval(arguments)
+            try:
+                return self.approval(arguments)
+            except Exception as exc:  # a model may give any arguments
+                log.warning("approval.failed", tool=self.name, error=line_of(exc))
+                return True
         return self.approval == "always"
 
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentic.core.agents.errors import AnswerMismatchError, ThreadBusyError
-from agentic.core.agents.requests import AgentInput, RequestAnswer
+from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.ids import new_id
 from agentic.core.llm.messages import ChatMessage
@@ -30,6 +30,21 @@ def parted(given: AgentInput) -> tuple[tuple[ChatMessage, ...], tuple[RequestAns
     return messages, answers
 
 
+def in_time(
+    answers: Sequence[RequestAnswer], pending: Sequence[PendingRequest], now: float
+) -> tuple[RequestAnswer, ...]:
+    """Return answers, with those to expired requests as rejections.
+
+    Args:
+        answers: Of the input.
+        pending: The requests.
+        now: Seconds since the epoch.
+    """
+    late = {one.id for one in pending if one.expires_at is not None and one.expires_at <= now}
+    refusal = {"approved": False, "reason": "the answer came after the request had expired"}
+    return tuple(one.model_copy(update=refusal) if one.request_id in late else one for one in answers)
+
+
 def check_input(
     thread: AgentThread,
     messages: Sequence[ChatMessage],
@@ -45,7 +60,7 @@ def check_input(
         key: The turn's id, if the caller has one.
 
     Raises:
-        AnswerMismatchError: An answer belongs to no open request.
+        AnswerMismatchError: An answer belongs to no open request, or is the second one to it.
         ThreadBusyError: The thread waits for answers.
     """
     last = thread.turn
@@ -56,6 +71,7 @@ def check_input(
     for answer in answers:
         if answer.request_id not in open_ids:
             raise AnswerMismatchError(answer.request_id, open_ids)
-    if messages and len(answers) < len(open_ids):
+        open_ids.remove(answer.request_id)
+    if messages and open_ids:
         raise ThreadBusyError(thread.id, open_ids)
     return last.id if last and (is_open or last.id == key) else key or new_id()

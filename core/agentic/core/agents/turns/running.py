@@ -17,7 +17,7 @@ from agentic.core.agents.journal import EffectJournal, PartJournal, ThreadJourna
 from agentic.core.agents.limits import UsageLimits, limit_before_model, limit_before_tools
 from agentic.core.agents.memory.provider import MemoryProvider, MemoryScope
 from agentic.core.agents.options import RunOptions
-from agentic.core.agents.requests import AgentInput, RequestAnswer
+from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer
 from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, Emit, ResponseStatus
 from agentic.core.agents.setup import AgentSetup
 from agentic.core.agents.structured import OutputSpec, output_spec
@@ -35,7 +35,7 @@ from agentic.core.agents.turns.deciding import (
     SettleCalls,
     next_step,
 )
-from agentic.core.agents.turns.inputs import check_input, parted
+from agentic.core.agents.turns.inputs import check_input, in_time, parted
 from agentic.core.errors import line_of
 from agentic.core.llm.adapter import StructuredMode, opened_stream
 from agentic.core.llm.budget import BudgetExceededError
@@ -151,11 +151,18 @@ class TurnRun:
                 f"agent {self.agent.name!r} was given nothing to answer: pass a text or messages"
             )
         if messages or answers:
+            answers = in_time(answers, self.thread.pending, time.time())
             heard = tuple(_as_heard(message, self.agent.name) for message in messages)
             reason = await self._refusal(messages) if messages else None
             # In one entry: a process that dies between two would continue without the guards.
             ended = None if reason is None else STOPPED
             await self._add(messages=heard, answers=answers, is_input=True, ended=ended, reason=reason or "")
+
+    async def _refusal_of(self, call: ToolCall) -> str | None:
+        for guard in self.agent.guards:
+            if (reason := await guard.check_call(call)) is not None:
+                return reason
+        return None
 
     async def _refusal(self, messages: Sequence[ChatMessage]) -> str | None:
         for guard in self.agent.guards:
@@ -270,9 +277,8 @@ class TurnRun:
         used: list[TokenUsage] = []
 
         async def effect() -> JSONValue:
-            for guard in self.agent.guards:
-                if (reason := await guard.check_call(call)) is not None:
-                    return _stored(failed(call, reason), used)
+            if (reason := await self._refusal_of(call)) is not None:
+                return _stored(failed(call, reason), used)
             return _stored(await self._call(call, self._context(key, call, used)), used)
 
         await self.emit(self._chunk(ChunkKind.TOOL_STARTED, tool_call=call))
@@ -308,6 +314,10 @@ class TurnRun:
 
     async def _ask(self, step: AskFor) -> bool:
         """Ask, and return whether the turn can continue at once."""
+        refused = [one for one in await self._guarded(step.new) if one is not None]
+        if refused:
+            await self._add(messages=(ChatMessage.tool(*refused),))
+            return True
         if step.new:
             await self._add(asked=step.new)
             for request in step.new:
@@ -317,6 +327,20 @@ class TurnRun:
             return False
         await self._add(answers=tuple(answers))
         return True
+
+    async def _guarded(self, requests: Sequence[PendingRequest]) -> list[ToolResult | None]:
+        """Return the results of the calls that a guard refuses: no person is asked for them."""
+        if not self.agent.guards:
+            return []
+        return [await self._guarded_one(request) for request in requests]
+
+    async def _guarded_one(self, request: PendingRequest) -> ToolResult | None:
+        call = request.call
+        if call is None:
+            return None
+        # Kept, because the rest of the turn depends on it.
+        reason = await self.journal.once(f"guard.{call.id}", partial(self._refusal_of, call))
+        return failed(call, reason) if isinstance(reason, str) else None
 
     async def _check_answer(self, turn: ThreadTurn, message: ChatMessage) -> None:
         for guard in self.agent.guards:
@@ -454,13 +478,15 @@ def _with_new_ids(message: ChatMessage, said: Iterable[ChatMessage]) -> ChatMess
         return message
     replies = (one for one in said if one.role is ChatRole.ASSISTANT)
     known = {call.id for one in replies for call in one.tool_calls}
+    numbers: dict[str, int] = {}  # so that many equal ids do not each count from 1
     parts: list[Any] = []
     for part in message.parts:
         if isinstance(part, ToolCall):
-            name, number = part.id, 1
+            name, number = part.id, numbers.get(part.id, 1)
             while name in known:
                 number += 1
                 name = f"{part.id}_{number}"
+            numbers[part.id] = number
             known.add(name)
             parts.append(part if name == part.id else part.model_copy(update={"id": name}))
         else:
