@@ -11,7 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from agentic.core.audit import DecisionKind
 from agentic.core.types import EXCLUDED_CLASSES
 from agentic.mappers.audit import audit
-from agentic.mappers.catalog.dead_letters import CRAWL, dead_letter_id, page_key
+from agentic.mappers.catalog.dead_letters import CRAWL, dead_letter_id, letter_key, page_key
 from agentic.mappers.catalog.executions import create_execution
 from agentic.mappers.crawl.copying import PagesAgain, copy_crawl, count_pages
 from agentic.mappers.database.expressions import OneOf
@@ -107,17 +107,30 @@ def retry_failed_pages(
     return made, count
 
 
-def move_letters(session: Session, execution: ExecutionModel, made: ExecutionModel) -> None:
-    """Give the dead letters of the pages of ``execution`` to ``made``, which fetches them again."""
-    session.execute(
-        update(DeadLetterModel)
-        .where(
-            DeadLetterModel.project_id == execution.project_id,
-            DeadLetterModel.execution_id == execution.id,
-            DeadLetterModel.step == CRAWL,
-        )
-        .values(execution_id=made.id)
-    )
+def move_letters(
+    session: Session,
+    execution: ExecutionModel,
+    made: ExecutionModel,
+    which: ColumnElement[bool] | None = None,
+) -> None:
+    """Give the dead letters of pages of ``execution`` to ``made``, which works on these pages again.
+
+    Args:
+        session: In a transaction.
+        execution: Where the pages failed.
+        made: The other execution.
+        which: The pages; all of them if omitted.
+    """
+    wanted = [
+        DeadLetterModel.project_id == execution.project_id,
+        DeadLetterModel.execution_id == execution.id,
+        DeadLetterModel.step == CRAWL,
+    ]
+    if which is not None:
+        mine = (FrontierModel.project_id == execution.project_id, FrontierModel.run == execution.id)
+        urls = session.scalars(select(FrontierModel.url).where(*mine, IS_FAILED, which))
+        wanted.append(_one_of(DeadLetterModel.item_key, map(letter_key, urls)))
+    session.execute(update(DeadLetterModel).where(*wanted).values(execution_id=made.id))
 
 
 def _one_of(column: InstrumentedAttribute[str], values: Iterable[str]) -> ColumnElement[bool]:

@@ -104,6 +104,11 @@ def page_key(letter: DeadLetterModel) -> str:
     return url_key(str(letter.item))
 
 
+def letter_key(item: JSONValue) -> str:
+    """Return the key of a letter by its item; for a page, by its address."""
+    return hashlib.sha256(json.dumps(item, sort_keys=True).encode()).hexdigest()
+
+
 def drop_dead_letters(session: Session, project_id: str, execution_id: str) -> int:
     """Drop the dead letters of an execution; return their number."""
     own = (DeadLetterModel.project_id == project_id, DeadLetterModel.execution_id == execution_id)
@@ -136,7 +141,7 @@ def _drop_fetched(session: Session, execution: ExecutionModel) -> None:
 def _of_item(item: FailedItem) -> dict[str, object]:
     return {
         "step": item.step,
-        "item_key": _key(item.item),
+        "item_key": letter_key(item.item),
         "item": clean(item.item)[0],
         "failure_class": item.failure_class,
         "message": clean_text(item.message),
@@ -156,16 +161,12 @@ def _of_pages(session: Session, execution: ExecutionModel) -> Iterator[Mapping[s
     for url, failure_class, message, tries in session.execute(query).yield_per(BATCH_SIZE):
         yield {
             "step": CRAWL,
-            "item_key": _key(url),
+            "item_key": letter_key(url),
             "item": url,
             "failure_class": failure_class,
             "message": message,
             "tries": tries or [],
         }
-
-
-def _key(item: JSONValue) -> str:
-    return hashlib.sha256(json.dumps(item, sort_keys=True).encode()).hexdigest()
 
 
 def _put(session: Session, row: Mapping[str, object]) -> Executable:

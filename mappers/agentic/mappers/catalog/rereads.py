@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Select, and_, not_
+from sqlalchemy import ColumnElement, Select, and_, not_, or_
 from sqlalchemy.orm import Session
 
 from agentic.core.audit import DecisionKind
@@ -14,8 +14,10 @@ from agentic.mappers.catalog.executions import create_execution
 from agentic.mappers.crawl.copying import PagesAgain, copy_crawl, count_pages
 from agentic.mappers.tables.core import AgentModel, CrawlModel, ExecutionModel, FrontierModel, FrontierState
 
-_WAS_FETCHED = FrontierModel.page_key.is_not(None) & (FrontierModel.state != FrontierState.FAILED)
-"""Fetched pages; those that are not done wait to be read again."""
+_WAS_FETCHED = and_(
+    FrontierModel.page_key.is_not(None), or_(FrontierModel.state != FrontierState.FAILED, IS_FAILED)
+)
+"""Fetched pages; those that are not done wait to be read again, or could not be read from storage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,19 +67,19 @@ def reread_pages(
         agent: Of the execution, in its current state: its configuration says what to read from the pages.
         bodies: The query for the keys of stored pages.
         fetches: Whether it also fetches failed pages, pages that were never fetched, and new ones. It takes
-            over the dead letters of these pages.
+            over the dead letters of the pages that it reads or fetches.
     """
     count = count_stored_pages(session, execution, bodies)
+    stored = _is_stored(bodies)
     made = create_execution(session, agent)
     again = PagesAgain(
-        read=_is_stored(bodies),
-        fetch=IS_FAILED if fetches else None,
+        read=stored,
+        fetch=and_(IS_FAILED, not_(stored)) if fetches else None,
         unstored=count.unstored,
         is_offline=not fetches,
     )
     copy_crawl(session, execution, made, again)
-    if fetches:
-        move_letters(session, execution, made)
+    move_letters(session, execution, made, None if fetches else stored)
     what = f"{count.stored} stored pages of execution {execution.id} are read again by {made.id}"
     audit(
         session,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Insert, and_, case, false, func, insert, literal, not_, select
+from sqlalchemy import ColumnElement, Insert, and_, case, false, func, insert, literal, not_, or_, select
 from sqlalchemy.orm import Session
 
 from agentic.mappers.tables.core import CrawlModel, ExecutionModel, FrontierModel, FrontierState
@@ -71,7 +71,7 @@ def _counts(session: Session, execution: ExecutionModel, made: ExecutionModel, a
     crawl = CrawlModel
     done = FrontierModel.state == FrontierState.DONE
     failed = FrontierModel.state == FrontierState.FAILED
-    read, fetch = again.read, again.fetch
+    read = again.read
     read_done = () if read is None else (done, read)
     mine = (FrontierModel.project_id == execution.project_id, FrontierModel.run == execution.id)
     items = select(func.sum(FrontierModel.item_count)).where(*mine, *read_done)
@@ -80,7 +80,7 @@ def _counts(session: Session, execution: ExecutionModel, made: ExecutionModel, a
         "run": literal(made.id),
         "total": crawl.total,
         "done": crawl.done - (count_pages(session, execution, *read_done) if read_done else 0),
-        "failed": crawl.failed - (0 if fetch is None else count_pages(session, execution, failed, fetch)),
+        "failed": crawl.failed - count_pages(session, execution, failed, or_(false(), *again.conditions)),
         "excluded": crawl.excluded,
         "items": crawl.items - ((session.scalar(items) or 0) if read_done else 0),
         "moves": crawl.moves,

@@ -71,7 +71,7 @@ class WebResultMapper(ResultMapper):
 
     def save_pages(self, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:
         """Store pages of a crawl and the items on them; return what became of the rows."""
-        pages = without_newer(self.db_session, self.agent, pages)
+        pages = without_newer(self.db_session, self.agent, pipeline, pages)
         # When a page is fetched again and is the same, only time and ways differ: that is no update.
         rows = (page_row(page) for page in pages if page.has_row)
         saved = self.save_rows(WebPageModel, rows, volatile=WAYS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Select, and_, or_, select
@@ -10,9 +10,10 @@ from sqlalchemy.orm import Session
 
 from agentic.core.actors import Page
 from agentic.core.http import url_key
-from agentic.core.pipeline import CrawledPage, PageContents
+from agentic.core.pipeline import CrawledPage, PageContents, items_of
+from agentic.core.pipeline.crawl.page_items import PageOfItems
 from agentic.mappers import AgentModel
-from agentic.plugins.web.models import WebContentModel, WebPageModel
+from agentic.plugins.web.models import ItemModel, WebContentModel, WebPageModel
 
 HEAD_COLUMNS = ("fetched_at", "head")
 """Columns about the fetch of a stored page, not its content."""
@@ -61,11 +62,14 @@ def load_page(session: Session, project_id: str, key: str) -> Page | None:
     return Page.model_validate(values)
 
 
-def without_newer(session: Session, agent: AgentModel, pages: Sequence[CrawledPage]) -> Sequence[CrawledPage]:
+def without_newer(
+    session: Session, agent: AgentModel, pipeline: str, pages: Sequence[CrawledPage]
+) -> Sequence[CrawledPage]:
     """Return pages without the parts of pages from storage that would overwrite newer rows.
 
-    The row of a page that is gone from its site, or that another agent fetched later, stays unchanged. A page
-    that the agent itself fetched later, in another execution, is left out with its items.
+    The row of a page that is gone from its site, or that another agent fetched later, stays unchanged; so do
+    the items that this other agent read on it with a pipeline of the same name. A page that the agent itself
+    fetched later, in another execution, is left out with its items.
     """
     keys = {url_key(page.final_url) for page in pages if page.is_reread}
     if not keys:
@@ -74,11 +78,35 @@ def without_newer(session: Session, agent: AgentModel, pages: Sequence[CrawledPa
     mine = (WebPageModel.project_id == agent.project_id, WebPageModel.url_key.in_(keys))
     rows = {row.url_key: row for row in session.execute(select(*columns).where(*mine))}
     kept: list[CrawledPage] = []
+    of_others: list[CrawledPage] = []
     for page in pages:
         row = rows.get(url_key(page.final_url)) if page.is_reread else None
         is_newer = row is not None and row.fetched_at > page.fetched_at
         if row is not None and is_newer and row.agent_id == agent.id:
             continue
         is_kept = row is not None and (is_newer or row.gone_at is not None)
-        kept.append(replace(page, has_row=False, contents=None) if is_kept else page)
-    return kept
+        part = replace(page, has_row=False, contents=None) if is_kept else page
+        (of_others if is_newer else kept).append(part)
+    return [*kept, *_without_items_of_others(session, agent, pipeline, of_others)]
+
+
+def _without_items_of_others(
+    session: Session, agent: AgentModel, pipeline: str, pages: Sequence[CrawledPage]
+) -> Sequence[CrawledPage]:
+    keys = {item.key for page in pages for item in items_of(page) if item.key is not None}
+    if not keys:
+        return pages
+    query = select(ItemModel.key).where(
+        ItemModel.project_id == agent.project_id,
+        ItemModel.pipeline == pipeline,
+        ItemModel.key.in_(keys),
+        ItemModel.agent_id != agent.id,
+    )
+    taken = {*session.scalars(query)}
+    return [_without_items(page, taken) for page in pages]
+
+
+def _without_items(page: CrawledPage, keys: Collection[str]) -> CrawledPage:
+    if isinstance(page, PageOfItems):
+        return replace(page, items=tuple(item for item in page.items if item.key not in keys))
+    return replace(page, fields={}, item_key=None) if page.item_key in keys else page

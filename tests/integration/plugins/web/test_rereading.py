@@ -343,3 +343,53 @@ def test_a_command_says_first_what_is_read_and_what_is_fetched(site: Site) -> No
     resumed = Ran("run", written(site, RIGHT, max_pages=7), "--resume", "--reread")
     assert f"{plan}, 8 to fetch\n" in resumed.stderr
     assert f"{plan}\n" in Ran("executions", "retry", execution_id, "--reread").stderr
+
+
+def required(site: Site, selector: str) -> str:
+    """Write a pipeline whose pages fail without a price."""
+    text = SPEC.format(url=site.url, links="a:not(.more)", store="{html: true}", max_pages=99, price="PRICE")
+    rule = f"{{selector: {selector}, required: true}}"
+    Path("shop.yaml").write_text(text.replace('"PRICE"', rule), encoding="utf-8")
+    return "shop.yaml"
+
+
+def test_stored_pages_that_could_not_be_read_are_read_again(site: Site, database: Database) -> None:
+    crawled(site)
+    told("run", required(site, ".none"), "--resume", "--reread")
+    ran = told("run", required(site, RIGHT), "--resume", "--reread")
+    assert (ran["counts"]["failed"], changed(ran), site.requests) == (0, (0, PRODUCTS), [])
+    with database.reading() as session:
+        assert session.scalars(select(DeadLetterModel)).all() == []
+
+
+def test_a_second_correction_needs_no_request_either(site: Site, database: Database) -> None:
+    execution_id = crawled(site)
+    for selector, failed in ((".none", PRODUCTS), (RIGHT, 0)):
+        replaced(required(site, selector))
+        ran = told("executions", "retry", execution_id, "--reread")
+        with database.reading() as session:
+            letters = session.scalars(select(DeadLetterModel)).all()
+        assert (ran["counts"]["failed"], ran["reread"]["pages"], len(letters)) == (
+            failed,
+            PRODUCTS + 1,
+            failed,
+        )
+        assert (changed(ran), site.requests) == ((0, PRODUCTS - failed), [])
+        execution_id = ran["execution_id"]
+
+
+def test_items_of_another_agent_are_not_overwritten_by_older_values(site: Site, database: Database) -> None:
+    execution_id = crawled(site)
+    site.serve("/p/0", "<h1>New</h1><b class=old>7</b><i class=price>7</i>", headers=HTML)
+    config = {
+        "pipeline": yaml.safe_load(Path(written(site, WRONG, store="{pages: true}")).read_text("utf-8"))
+    }
+    Path("config.json").write_text(json.dumps(config), encoding="utf-8")
+    told("agents", "add", "other", "--platform", "web", "--config", "@config.json")
+    told("run", "other")
+    written(site, RIGHT)
+    replaced("shop.yaml")
+    told("executions", "retry", execution_id, "--reread")
+    with database.reading() as session:
+        items = [row.data for row in session.scalars(select(ItemModel))]
+    assert [item["title"] for item in items if str(item["url"]).endswith("/p/0")] == ["New"]
