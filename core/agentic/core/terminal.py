@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
-# C0 except tab and line feed; DEL; C1, where U+009B starts a sequence by itself; and text direction marks.
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# C0 except tab and line feed; DEL; C1, where U+009B starts a sequence by itself; text direction marks;
+# and halves of surrogate pairs, which no terminal and no file takes.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def harmless(text: str) -> str:

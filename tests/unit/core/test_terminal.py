@@ -14,7 +14,7 @@ from rich.table import Table
 
 from agentic.core.cli.output import HarmlessConsole, print_json, print_rows, write_json
 from agentic.core.logging import configure_logging, get_logger, mask_handlers
-from agentic.core.terminal import harmless
+from agentic.core.terminal import harmless, harmless_json
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31mred\x7f\b\x0b\u202egnp.exe\u2066"
 OBEYED = "\x1b\x07\x9b\x7f\b\x0b\u202e\u2066"
@@ -28,6 +28,11 @@ def test_control_characters_are_written_out_and_lines_stay() -> None:
     assert harmless("a\tb\nc é 日本") == "a\tb\nc é 日本"
     assert harmless("\x1b[31m\r\x9b") == r"\x1b[31m\r\x9b"
     assert is_harmless(harmless(EVIL))
+
+
+def test_halves_of_surrogate_pairs_are_written_out_because_no_terminal_takes_them() -> None:
+    assert harmless("a\ud800b") == r"a\ud800b"
+    assert json.loads(harmless_json(json.dumps("a\ud800b", ensure_ascii=False))) == "a\ud800b"
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar, cast
 
-from pydantic import ValidationError
 from sqlalchemy import ColumnElement, Table, and_, bindparam, delete, insert, select
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -142,7 +141,7 @@ class SqlThreadStore:
         try:
             entries = tuple(ThreadEntry.model_validate(json.loads(text)) for text in texts)
             return StoredThread(thread_id, ThreadMetadata.model_validate(json.loads(facts)), entries)
-        except ValidationError as exc:
+        except (ValueError, RecursionError) as exc:  # also text that is not JSON
             raise ThreadFormatError(f"the stored thread {thread_id!r} cannot be read: {exc}") from exc
 
     def _list(self, user_id: str | None, agent: str | None) -> Sequence[StoredThread]:

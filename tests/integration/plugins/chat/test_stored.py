@@ -53,3 +53,25 @@ def test_a_thread_is_exported_and_deleted_after_a_question(line: Line) -> None:
     line("threads", "delete", thread["id"], typed="y\n")
     assert line.threads() == []
     assert json.loads(line("usage", "--json")) == []
+
+
+def test_text_with_half_a_surrogate_pair_is_answered_shown_and_exported(line: Line, tmp_path: Path) -> None:
+    line.add('- "half \\ud800"\n')
+    assert line("chat", "help", "Say it!") == "half \\ud800\n"
+    (thread,) = line.threads()
+    assert "help: half \\ud800" in line("threads", "show", thread["id"])
+    file = tmp_path / "thread.json"
+    line("threads", "export", thread["id"], "--out", str(file))
+    assert json.loads(file.read_text())["threads"][0]["entries"][1]["messages"][0]["parts"][0]["text"] == (
+        "half \ud800"
+    )
+
+
+def test_turns_of_other_people_in_a_thread_go_with_it(line: Line) -> None:
+    line.add("- Hello.\n- Hello, both.\n")
+    line("chat", "help", "I am Bob.", "--user", "bob")
+    (thread,) = line.threads()
+    line("chat", "help", "And I am Eve.", "--user", "eve", "--thread", thread["id"])
+    assert len(json.loads(line("threads", "export", "--user", "bob"))["turns"]) == 2
+    line("threads", "delete", "--user", "bob", "--yes")
+    assert json.loads(line("threads", "export", "--user", "eve"))["turns"] == []

@@ -23,6 +23,8 @@ from agentic.core.agents import (
     ThreadNotFoundError,
     tool,
 )
+from agentic.core.agents.threads.keyvalue import BUCKET, KeyValueThreadStore
+from agentic.core.bus import MemoryBus
 from agentic.core.llm import ChatMessage, ScriptedModel, ToolCall
 
 
@@ -234,3 +236,15 @@ async def test_a_turn_that_is_cancelled_in_a_write_leaves_the_thread_as_its_stor
     with pytest.raises(asyncio.CancelledError):
         await turn
     assert (await agent.run((), thread)).text == "fine"
+
+
+async def test_a_stored_entry_that_is_cut_off_is_named_with_its_thread() -> None:
+    bucket = MemoryBus().bucket(BUCKET, project="shop")
+    store = KeyValueThreadStore(bucket)
+    agent = ChatAgent(ScriptedModel(["fine"]), store=store)
+    thread = agent.new_thread()
+    await agent.run("go", thread)
+    [key] = await bucket.keys("thread.*.turn.1")
+    await bucket.put(key, b'{"turn": "')
+    with pytest.raises(ThreadFormatError, match=thread.id):
+        await AgentThread.load(thread.id, store)

@@ -494,3 +494,9 @@ async def test_an_error_of_the_model_reaches_the_caller_of_a_stream() -> None:
     agent = ChatAgent(ScriptedModel([RateLimitedError("a:b", "slow down", retry_after_s=2.0)]))
     with pytest.raises(RateLimitedError, match="slow down"):
         [piece async for piece in agent.run_stream("go")]
+
+
+async def test_a_call_of_the_output_tool_without_an_output_type_is_no_answer() -> None:
+    model = ScriptedModel([call("final_output", value="lost"), "The answer."])
+    assert (await ChatAgent(model).run("go")).text == "The answer."
+    assert "no tool is called 'final_output'" in str(model.requests[1].messages[-1].tool_results[0].content)

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from agentic.core.agents.errors import (
     ThreadConflictError,
@@ -105,7 +105,7 @@ class KeyValueThreadStore:
         try:
             entries = tuple(ThreadEntry.model_validate(json.loads(contents[key])) for key in ordered)
             return StoredThread(thread_id, _Meta.model_validate(json.loads(found.value)).metadata, entries)
-        except (ValidationError, KeyError) as exc:
+        except (ValueError, KeyError, RecursionError) as exc:  # also text that is not JSON
             raise ThreadFormatError(f"the stored thread {thread_id!r} cannot be read: {exc}") from exc
 
     async def list(self, *, user_id: str | None = None, agent: str | None = None) -> Sequence[StoredThread]:

@@ -67,7 +67,12 @@ Step = CallModel | SettleCalls | RunCalls | AskFor | CheckAnswer
 
 
 def next_step(
-    turn: ThreadTurn, tools: Mapping[str, Tool], now: float, approval_s: float | None = None
+    turn: ThreadTurn,
+    tools: Mapping[str, Tool],
+    now: float,
+    approval_s: float | None = None,
+    *,
+    has_output: bool = True,
 ) -> Step:
     """Return the next step of a turn that has not ended.
 
@@ -76,11 +81,12 @@ def next_step(
         tools: By name.
         now: Seconds since the epoch.
         approval_s: Seconds after which a new request expires.
+        has_output: Whether the answer has a type, so that the output tool gives it.
     """
     number, reply = turn.reply_count, turn.reply
     if reply is None:
         return CallModel(number + 1)
-    if not reply.tool_calls or is_output_call(reply):
+    if not reply.tool_calls or (has_output and is_output_call(reply)):
         return CallModel(number + 1) if turn.messages[-1] is not reply else CheckAnswer(reply)
     open_calls = _open_calls(turn.messages, reply)
     if not open_calls:

@@ -99,7 +99,8 @@ class TurnRun:
             turn = self._turn
             if turn.ended:
                 return await self._response(turn)
-            step = next_step(turn, self.tools, time.time(), self.options.approval_s)
+            has_output = self.output is not None
+            step = next_step(turn, self.tools, time.time(), self.options.approval_s, has_output=has_output)
             match step:
                 case CallModel():
                     await self._call_model(turn, step.number)

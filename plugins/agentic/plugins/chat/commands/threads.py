@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, or_, select
 from sqlalchemy.orm import Session
 
 from agentic.core.agents.threads.store import StoredThread
@@ -21,7 +21,7 @@ from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.cli import console, print_json, print_rows
 from agentic.core.llm.messages import ChatMessage
 from agentic.core.settings import load_settings
-from agentic.core.terminal import harmless
+from agentic.core.terminal import harmless, harmless_json
 from agentic.core.types import JSONValue
 from agentic.executors.commands.shared.database import current_database, opened
 from agentic.executors.commands.shared.options import AsJson, InProject, OptionError, Yes, confirm
@@ -118,7 +118,7 @@ def export(
         else:
             chosen = [found.load(one.id) for one in found.list(user)]
         told = _exported(found, chosen, user)
-    text = json.dumps(told, indent=2, ensure_ascii=False, default=str)
+    text = harmless_json(json.dumps(told, indent=2, ensure_ascii=False, default=str))
     if out is None:
         sys.stdout.write(f"{text}\n")
         return
@@ -191,8 +191,7 @@ def _exported(found: _Project, chosen: Sequence[AgentThread], user: str | None) 
 
 
 def _turns(session: Session, project_id: str, ids: Sequence[str], user: str | None) -> list[JSONValue]:
-    own = ChatTurnModel.thread_id.in_(ids) if user is None else ChatTurnModel.user_id == user
-    query = select(ChatTurnModel).where(ChatTurnModel.project_id == project_id, own)
+    query = select(ChatTurnModel).where(ChatTurnModel.project_id == project_id, _chosen(ids, user))
     names = [column.name for column in ChatTurnModel.__table__.columns if column.name not in _UNTOLD]
     return [{name: _plain(getattr(row, name)) for name in names} for row in session.scalars(query)]
 
@@ -212,11 +211,16 @@ def _memories(session: Session, project_id: str, user: str) -> list[JSONValue]:
 
 
 def _delete_turns(session: Session, project_id: str, ids: Sequence[str], user: str | None) -> None:
-    own = ChatTurnModel.thread_id.in_(ids) if user is None else ChatTurnModel.user_id == user
-    session.execute(delete(ChatTurnModel).where(ChatTurnModel.project_id == project_id, own))
+    session.execute(delete(ChatTurnModel).where(ChatTurnModel.project_id == project_id, _chosen(ids, user)))
     if user is not None:
         session.execute(
             delete(AgentMemoryModel).where(
                 AgentMemoryModel.project_id == project_id, AgentMemoryModel.user_id == user
             )
         )
+
+
+def _chosen(ids: Sequence[str], user: str | None) -> ColumnElement[bool]:
+    """Return the turns of threads, and of a person in any thread."""
+    of_threads = ChatTurnModel.thread_id.in_(ids)
+    return of_threads if user is None else or_(of_threads, ChatTurnModel.user_id == user)
