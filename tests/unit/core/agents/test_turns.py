@@ -500,3 +500,21 @@ async def test_a_call_of_the_output_tool_without_an_output_type_is_no_answer() -
     model = ScriptedModel([call("final_output", value="lost"), "The answer."])
     assert (await ChatAgent(model).run("go")).text == "The answer."
     assert "no tool is called 'final_output'" in str(model.requests[1].messages[-1].tool_results[0].content)
+
+
+async def test_an_input_that_joined_an_interrupted_turn_is_not_added_again_with_its_key() -> None:
+    heard: list[list[str]] = []
+
+    def reply(request: ModelRequest) -> ScriptLine:
+        heard.append([message.text for message in request.messages])
+        return OverloadedError("function:model", "busy") if len(heard) < 3 else "Both."
+
+    agent = ChatAgent(FunctionModel(reply))
+    thread = agent.new_thread()
+    for text, key in (("a", "first"), ("b", "second")):
+        with pytest.raises(OverloadedError):
+            await agent.run(text, thread, options=RunOptions(idempotency_key=key))
+    for _ in range(2):
+        again = await agent.run("b", thread, options=RunOptions(idempotency_key="second"))
+        assert again.text == "Both."
+    assert heard[2:] == [["a", "b"]]

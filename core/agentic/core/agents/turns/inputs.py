@@ -9,6 +9,9 @@ from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnsw
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.ids import new_id
 from agentic.core.llm.messages import ChatMessage
+from agentic.core.types import JSONValue
+
+_INPUT = "input."
 
 
 def parted(given: AgentInput) -> tuple[tuple[ChatMessage, ...], tuple[RequestAnswer, ...]]:
@@ -28,6 +31,17 @@ def parted(given: AgentInput) -> tuple[tuple[ChatMessage, ...], tuple[RequestAns
             f"an agent takes texts, ChatMessage and RequestAnswer, not {type(odd).__name__}: {odd!r:.100}"
         )
     return messages, answers
+
+
+def turn_of_key(thread: AgentThread, key: str) -> str:
+    """Return the turn that has the input with this key: its own, or an open one that it was added to."""
+    found = thread.notes.get(f"{_INPUT}{key}")
+    return found if isinstance(found, str) else key
+
+
+def key_note(key: str | None, turn_id: str) -> dict[str, JSONValue]:
+    """Return the note of a thread that an input was added to a turn with another id than its key."""
+    return {} if key in (None, turn_id) else {f"{_INPUT}{key}": turn_id}
 
 
 def in_time(

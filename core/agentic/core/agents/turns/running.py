@@ -35,7 +35,7 @@ from agentic.core.agents.turns.deciding import (
     SettleCalls,
     next_step,
 )
-from agentic.core.agents.turns.inputs import check_input, in_time, parted
+from agentic.core.agents.turns.inputs import check_input, in_time, key_note, parted, turn_of_key
 from agentic.core.errors import line_of
 from agentic.core.llm.adapter import StructuredMode, opened_stream
 from agentic.core.llm.budget import BudgetExceededError
@@ -141,7 +141,8 @@ class TurnRun:
     async def _take_in(self, given: AgentInput) -> None:
         """Begin a turn with the input, or continue the open one with answers."""
         messages, answers = parted(given)
-        key = self.options.idempotency_key
+        wanted = self.options.idempotency_key
+        key = wanted and turn_of_key(self.thread, wanted)
         is_known = key is not None and self.thread.find_turn(key) is not None
         has_turn = self.thread.turn is not None
         self.turn_id = check_input(self.thread, messages, answers, key)
@@ -157,7 +158,17 @@ class TurnRun:
             reason = await self._refusal(messages) if messages else None
             # In one entry: a process that dies between two would continue without the guards.
             ended = None if reason is None else STOPPED
-            await self._add(messages=heard, answers=answers, is_input=True, ended=ended, reason=reason or "")
+            joined = (
+                key_note(wanted, self.turn_id) if messages and wanted not in (None, self.turn_id) else None
+            )
+            await self._add(
+                messages=heard,
+                answers=answers,
+                is_input=True,
+                ended=ended,
+                reason=reason or "",
+                notes=joined,
+            )
 
     async def _refusal_of(self, call: ToolCall) -> str | None:
         for guard in self.agent.guards:
