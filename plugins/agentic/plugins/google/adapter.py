@@ -18,6 +18,7 @@ from agentic.core.llm.adapting import (
     SdkFaults,
     find_access,
     parse_failure,
+    read_failure,
 )
 from agentic.core.llm.requests import ModelDelta, ModelRequest
 from agentic.plugins.google.replies import ReplyReader
@@ -131,7 +132,7 @@ async def _check(response: httpx2.Response) -> None:
     kind = response.headers.get("content-type", "")
     if response.status_code == httpx2.codes.OK and "event-stream" in kind:
         return
-    text = (await response.aread()).decode(errors="replace")
+    text = await read_failure(response.aiter_bytes())
     if response.status_code == httpx2.codes.OK and not text.lstrip().startswith(("{", "[")):
         text = f"the server answered with {kind or 'no type'!r}; check base_url"
     status = response.status_code if response.status_code != httpx2.codes.OK else 0

@@ -17,6 +17,7 @@ from agentic.core.llm.adapting import (
     SdkFaults,
     find_access,
     parse_failure,
+    read_failure,
 )
 from agentic.core.llm.requests import ModelDelta, ModelRequest
 from agentic.plugins.ollama.replies import LineDecoder, LongLineError, ReplyReader
@@ -87,7 +88,7 @@ class OllamaModel(SdkAdapter[ollama.AsyncClient]):
         timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
         async with self.client._client.stream("POST", "/api/chat", json=body, timeout=timeout) as response:
             if response.status_code != httpx.codes.OK:
-                text = (await response.aread()).decode(errors="replace")
+                text = await read_failure(response.aiter_bytes())
                 raise _RefusedError(parse_failure(response.status_code, response.headers, text))
             try:
                 async for chunk in response.aiter_bytes():

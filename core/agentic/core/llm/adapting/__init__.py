@@ -14,7 +14,7 @@ from agentic.core.llm.adapting.contents import (
     spoken_text,
     text_of_data,
 )
-from agentic.core.llm.adapting.failures import FailedAnswer, clean, failure_of, parse_failure
+from agentic.core.llm.adapting.failures import FailedAnswer, clean, failure_of, parse_failure, read_failure
 from agentic.core.llm.adapting.schemas import FittedSchema, SchemaDialect, fit_schema, restored_reply
 from agentic.core.llm.adapting.sdk import CONNECT_S, SdkAdapter, SdkFaults, StreamAdapter
 from agentic.core.llm.adapting.sse import EventDecoder, LongEventError
@@ -42,6 +42,7 @@ __all__ = [
     "late_instructions",
     "own_headers",
     "parse_failure",
+    "read_failure",
     "refused_part",
     "restored_reply",
     "result_text",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -24,6 +24,9 @@ from agentic.core.llm.errors import (
 from agentic.core.masking import Masker, mask_known
 
 REASON_CHARS = 500
+MAX_FAILURE_BYTES = 1024 * 1024
+"""Of the body of a failure: more is not read."""
+_READ_CHARS = 16 * 1024
 LONGEST_S = 86_400.0
 # Statuses of requests that were read and refused. Older llama.cpp says 500 for a long prompt.
 _READ = (400, 413, 422, 500)
@@ -93,13 +96,23 @@ def parse_failure(status: int, headers: Mapping[str, str], text: str) -> FailedA
     code = facts.get("code")
     return FailedAnswer(
         status=status or (code if isinstance(code, int) and 400 <= code < 600 else 0),
-        message=message if isinstance(message, str) else json.dumps(message),
+        message=(message if isinstance(message, str) else json.dumps(message))[:_READ_CHARS],
         code=" ".join(
             [*(str(facts[name]) for name in ("code", "type", "status") if facts.get(name)), *_reasons(facts)]
-        ),
+        )[:_READ_CHARS],
         headers={name.lower(): value for name, value in headers.items()},
         retry_in=next((str(one["retryDelay"]) for one in _details(facts) if "retryDelay" in one), ""),
     )
+
+
+async def read_failure(chunks: AsyncIterator[bytes]) -> str:
+    """Return the beginning of the body of a failure as text."""
+    body = bytearray()
+    async for chunk in chunks:
+        body += chunk
+        if len(body) >= MAX_FAILURE_BYTES:
+            break
+    return bytes(body[:MAX_FAILURE_BYTES]).decode(errors="replace")
 
 
 def _details(facts: Mapping[str, object]) -> list[Mapping[str, object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.llm import ModelError, OverloadedError, QuotaExhaustedError, RateLimitedError
-from agentic.core.llm.adapting import failure_of, parse_failure
+from agentic.core.llm.adapting import failure_of, parse_failure, read_failure
+from agentic.core.llm.adapting.failures import MAX_FAILURE_BYTES
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -68,3 +70,21 @@ def test_secrets_and_long_pages_do_not_come_through() -> None:
     assert isinstance(error, OverloadedError)
     assert "key-1234567" not in str(error)
     assert len(error.reason) < 600
+
+
+def test_a_very_long_body_is_a_failure_of_the_model() -> None:
+    answer = parse_failure(500, {}, "x" * 5_000_000)
+    assert isinstance(failure_of("some:model", answer), OverloadedError)
+
+
+async def test_the_body_of_a_failure_is_read_up_to_a_limit() -> None:
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while True:
+            sent += 1
+            yield b"x" * 64 * 1024
+
+    assert len(await read_failure(endless())) == MAX_FAILURE_BYTES
+    assert sent == MAX_FAILURE_BYTES // (64 * 1024)
