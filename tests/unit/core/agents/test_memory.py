@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -147,11 +146,11 @@ async def test_a_try_that_is_repeated_remembers_and_learns_once() -> None:
     calls: list[str] = []
 
     class Counting(StoredMemoryProvider):
-        async def before_invoke(self, *args: Any) -> MemoryContext:
+        async def before_invoke(self, scope: MemoryScope, messages: Sequence[ChatMessage]) -> MemoryContext:
             calls.append("before")
-            return await super().before_invoke(*args)
+            return await super().before_invoke(scope, messages)
 
-        async def after_invoke(self, *args: Any) -> None:
+        async def after_invoke(self, scope: MemoryScope, messages: Sequence[ChatMessage]) -> None:
             calls.append("after")
 
     model = ScriptedModel([OverloadedError("a:b", "busy"), "ok"])

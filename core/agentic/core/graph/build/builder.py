@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+from typing_extensions import TypeIs
+
 from agentic.core.graph.build.validation import find_faults, find_warnings
 from agentic.core.graph.build.workflow import Workflow
 from agentic.core.graph.definition.context import WorkflowContext
@@ -314,7 +316,7 @@ class WorkflowBuilder:
         return self
 
     def _made(self, node: ExecutorSource | Function) -> Executor:
-        if not hasattr(node, "as_executor"):
+        if not _makes_executors(node):
             return self._function(node)
         if node not in self._sources:  # named twice, it is one node
             self._sources[node] = node.as_executor()
@@ -342,3 +344,7 @@ class WorkflowBuilder:
             self._faults.append(f"two executors have the id {node.id!r}; rename one")
         self._executors.setdefault(node.id, node)
         return node.id
+
+
+def _makes_executors(node: ExecutorSource | Function) -> TypeIs[ExecutorSource]:
+    return hasattr(node, "as_executor")
