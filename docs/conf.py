@@ -37,28 +37,41 @@ nitpicky = True
 # Names that signatures and docstrings give without their module.
 nitpick_ignore = [
     ("py:class", "collections.abc.Callable[[]"),  # sphinx splits a function without arguments at its comma
-    ("py:class", "Path"),
-    ("py:class", "PlatformExecutor"),
+    ("py:class", "Agent"),
     ("py:class", "AgentMapper"),
     ("py:class", "AgentModel"),
     ("py:class", "AsyncClient"),
     ("py:class", "AsyncQdrantClient"),
     ("py:class", "BaseModel"),
+    ("py:class", "ChatAgent"),
     ("py:class", "Check"),
+    ("py:class", "ContextOf"),
     ("py:class", "FieldInfo"),
     ("py:class", "Judgement"),
     ("py:class", "NoneType"),
+    ("py:class", "Path"),
+    ("py:class", "PlatformExecutor"),
+    ("py:class", "ProxyUse"),
     ("py:class", "SecretKeys"),
+    ("py:class", "SecretStore"),
     ("py:class", "Session"),
     ("py:class", "Settings"),
     ("py:class", "Signature"),
+    ("py:class", "ThreadStore"),
     ("py:class", "WorkflowDefinition"),
     ("py:class", "_PydanticGeneralMetadata"),
+    ("py:class", "parts"),
     ("py:class", "types.Annotated"),
     ("py:exc", "CancelledError"),
     ("py:exc", "DBAPIError"),
+    ("py:exc", "MissingExtraError"),
     ("py:exc", "PrivateAddressError"),
+    ("py:exc", "ToolDefinitionError"),
+    ("py:exc", "UnknownSecretError"),
 ]
+
+# "name" and "parts" are tags of unions, which a signature shows like names.
+suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
 html_title = project

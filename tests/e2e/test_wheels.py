@@ -134,6 +134,7 @@ def test_an_installed_plugin_is_listed_with_distribution_version_and_hooks(liste
         "platforms": ["quotes"],
         "actors": [],
         "builders": [],
+        "models": [],
         "workflows": [],
         "errors": [],
     }

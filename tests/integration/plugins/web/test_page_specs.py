@@ -69,8 +69,9 @@ async def test_pictures_have_the_size_that_was_asked_for_and_prints_the_text_of_
     assert size_of_png(picture) == (640, 360)
     width, height = size_of_png(whole)
     assert (width, height > 100) == (320, True)
-    assert "The Small Shop" in text_of_pdf(printed)
-    assert "2A8ED0-00007" in text_of_pdf(printed)
+    text = "".join(text_of_pdf(printed).split())  # some versions of Chromium set each letter apart
+    assert "TheSmallShop" in text
+    assert "2A8ED0-00007" in text
 
 
 NEWEST = """
