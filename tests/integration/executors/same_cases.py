@@ -14,6 +14,7 @@ from agentic.fakes.server import FakeServer
 Steps = list[dict[str, Any]]
 
 FORM = {"session_key": USERNAME, "session_password": PASSWORD}
+WORDS = "fake:words"
 TITLE = {"schema": {"title": "h1.title"}}
 
 
@@ -71,6 +72,7 @@ ACTORS: Mapping[str, MakeCase] = {
         platform="board",
         login={"strategy": "form", "login_url": f"{site.jobs_url}login", "fields": FORM},
     ),
+    "classify": lambda _: told("classify", model=WORDS, text="a river", labels=["river", "socket"]),
     "diff": lambda site: of_page("diff", f"{site.shop_url}product/1"),
     "download": lambda site: told("download", url=f"{site.shop_url}product/1", folder="memory://same"),
     "extract_detail": lambda site: of_page("extract_detail", f"{site.shop_url}product/1", **TITLE),
@@ -82,6 +84,9 @@ ACTORS: Mapping[str, MakeCase] = {
     "firecrawl_scrape": lambda site: told("firecrawl_scrape", url=f"{site.shop_url}product/1"),
     "firecrawl_search": lambda _: told("firecrawl_search", keywords="a", limit=3),
     "json": lambda site: told("json", url=f"{site.shop_url}scripted/data/lamps.json", items="products"),
+    "llm_extract": lambda site: of_page(
+        "llm_extract", f"{site.shop_url}product/1", model=WORDS, fields=["title"]
+    ),
     "page_files": lambda site: of_page("page_files", site.shop_url, select="a", max_per_page=3),
     "page_contents": lambda site: of_page("page_contents", site.shop_url, links=True, text=True),
     "pdf": lambda site: told("pdf", url=f"{site.shop_url}product/1", needs_browser=True),
@@ -92,6 +97,7 @@ ACTORS: Mapping[str, MakeCase] = {
     ),
     "sitemap": lambda site: told("sitemap", urls=[f"{site.news_url}sitemap-news.xml"], max_urls=3),
     "structured_data": lambda site: of_page("structured_data", f"{site.shop_url}product/1"),
+    "summarize": lambda site: of_page("summarize", f"{site.shop_url}product/1", model=WORDS),
     "webhook": lambda site: told("webhook", url=f"{site.sink_url}same", payload={"n": 1}, secret="s3cret"),
 }
 """Name of an actor -> its case."""
