@@ -76,6 +76,14 @@ def is_roomy(folder: Path) -> bool:
     return free_bytes > MEMORY_BYTES and not room.f_flag & os.ST_NOEXEC
 
 
+@pytest.fixture(autouse=True, scope="module")
+def no_host_of_another_module() -> Iterator[None]:
+    """Forget the pauses that hosts asked for: a port is soon that of another site."""
+    yield
+    if (budget := sys.modules.get("agentic.core.http.politeness.budget")) is not None:
+        budget.PROCESS_BUDGET._times.clear()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Look for no garbage while fifteen thousand tests are collected, nor later in what was loaded for them.
