@@ -42,7 +42,7 @@ _WORKER = """
 
         async def complete(self, request):
             share = random.random() * float(sys.argv[4])
-            tokens = int((request.settings.max_tokens + 1) * share)
+            tokens = max(int((request.settings.max_tokens + 1) * share), 1)  # none would be no report
             print(tokens, flush=True)  # from here on the provider wants its money
             await asyncio.sleep(random.random() * 0.01)
             usage = TokenUsage(output_tokens=tokens, requests=1, cost_usd=float(tokens))
