@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
@@ -27,6 +27,9 @@ class UsageLimits(BaseModel):
 
 
 DEFAULT_LIMITS = UsageLimits()
+
+LimitCheck = Callable[[TokenUsage], str | None]
+"""Returns the limit that an agent has reached, in words, given the use that is not in its log yet."""
 
 
 def limit_before_model(limits: UsageLimits, usage: TokenUsage, worked_s: float) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentic.core.agents.background.token import ContinuationToken
 from agentic.core.agents.journal import EffectJournal
-from agentic.core.agents.limits import UsageLimits
+from agentic.core.agents.limits import LimitCheck, UsageLimits
 from agentic.core.llm.requests import ModelSettings
 from agentic.core.records import record
 
@@ -28,6 +28,7 @@ class RunOptions:
         facts: For tools: ``ToolContext.facts``. Never stored.
         path: The agents and tools around this run, outermost first.
         journal: Keeps the effects; graphs give theirs.
+        outer_limit: Checks the limits of the agent that calls this one as a tool: its use counts for both.
     """
 
     output_type: Any = None
@@ -40,6 +41,7 @@ class RunOptions:
     facts: Mapping[str, object] | None = None
     path: tuple[str, ...] = ()
     journal: EffectJournal | None = None
+    outer_limit: LimitCheck | None = None
 
     @property
     def is_background(self) -> bool:

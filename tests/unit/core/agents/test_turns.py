@@ -409,6 +409,51 @@ async def test_an_agent_is_a_tool_of_another_and_its_pieces_carry_the_path() -> 
     assert model.requests[0].tools[0].description == "Knows the weather."
 
 
+def always(asked: ToolCall) -> FunctionModel:
+    """Return a model that makes one call again and again."""
+    return FunctionModel(lambda _: asked)
+
+
+def boxed(depth: int) -> ChatAgent[str]:
+    """Return an agent in an agent in an agent; the innermost one calls a tool without end."""
+    limits = UsageLimits(max_repeats=None)
+    agent = ChatAgent(always(call("price", product="tea")), name="inner0", tools=[price], limits=limits)
+    for number in range(1, depth):
+        agent = ChatAgent(
+            always(call(f"inner{number - 1}", task="go")), name=f"inner{number}", tools=[agent], limits=limits
+        )
+    return agent
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+async def test_the_limits_of_an_agent_hold_for_all_agents_that_it_calls(depth: int) -> None:
+    model = ScriptedModel([call(f"inner{depth - 1}", task="go"), "never asked"])
+    outer = ChatAgent(model, name="outer", tools=[boxed(depth)], limits=UsageLimits(max_model_calls=7))
+    with pytest.raises(AgentStoppedError, match="max_model_calls=7") as stopped:
+        await outer.run("go")
+    assert stopped.value.response.usage.requests == 7
+    told = str(stopped.value.response.messages[-1].tool_results[0].content)
+    assert "the agent that called it stopped: " in told
+    assert "it reached max_model_calls=7" in told
+
+
+async def test_agents_that_are_called_at_a_time_share_the_limits_of_their_caller() -> None:
+    inner = [
+        ChatAgent(
+            always(call("price", product="tea")),
+            name=name,
+            tools=[price],
+            limits=UsageLimits(max_repeats=None),
+        )
+        for name in ("one", "two")
+    ]
+    model = ScriptedModel([[call("one", task="go"), call("two", task="go")], "never asked"])
+    outer = ChatAgent(model, name="outer", tools=inner, limits=UsageLimits(max_model_calls=9))
+    with pytest.raises(AgentStoppedError, match="max_model_calls=9") as stopped:
+        await outer.run("go")
+    assert 9 <= stopped.value.response.usage.requests <= 10  # one call was under way
+
+
 async def test_tools_get_the_context_of_their_call_and_models_do_not_see_it() -> None:
     seen: list[ToolContext] = []
 

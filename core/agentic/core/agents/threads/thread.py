@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pydantic import ValidationError
 
@@ -36,6 +36,7 @@ class AgentThread:
         metadata: Its agent, its user, and when it began.
         store: Where it is kept; None for this process only.
         entries: All entries, oldest first.
+        on_usage: Called with the use of models in each new entry.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class AgentThread:
         self.metadata = metadata
         self.store = store
         self.entries = list(entries)
+        self.on_usage: Callable[[TokenUsage], None] | None = None
         self._turns = turns_of(self.entries)
         self._is_kept = is_kept
 
@@ -145,6 +147,8 @@ class AgentThread:
 
     def _take(self, entry: ThreadEntry) -> None:
         self.entries.append(entry)
+        if entry.usage is not None and self.on_usage is not None:
+            self.on_usage(entry.usage)
         self._turns[entry.turn] = self._turns.get(entry.turn, ThreadTurn(entry.turn)).with_entry(entry)
 
     async def refresh(self) -> None:

@@ -74,16 +74,18 @@ class AgentTool(Tool):
         if not isinstance(task, str):
             raise ToolError("the argument 'task' must be a text")
         options = RunOptions(
-            path=context.path, facts=context.facts, journal=context.journal, idempotency_key="task"
+            path=context.path,
+            facts=context.facts,
+            journal=context.journal,
+            idempotency_key="task",
+            outer_limit=context.limit_reached,
         )
         thread = self.agent.new_thread(user_id=context.user_id)
         thread.store = None  # it is part of the caller's turn
         # The same for every try of the call: the keys of its own calls begin with it.
         thread.id = hashlib.sha256(context.idempotency_key.encode()).hexdigest()[:32]
-        try:
-            response = await self.agent.respond(task, thread, options, context.report)
-        finally:
-            context.add_usage(thread.usage)
+        thread.on_usage = context.add_usage
+        response = await self.agent.respond(task, thread, options, context.report)
         if response.status is ResponseStatus.NEEDS_INPUT:
             raise ToolError(
                 f"the agent {self.agent.name!r} waits for a person; only agents in a graph can wait in a call"

@@ -11,6 +11,7 @@ from typing import Literal
 
 from agentic.core.agents.errors import ToolDefinitionError
 from agentic.core.agents.journal import EffectJournal
+from agentic.core.agents.limits import LimitCheck
 from agentic.core.agents.responses import AgentChunk
 from agentic.core.errors import line_of
 from agentic.core.graph.model.policies import ONCE, RetryPolicy
@@ -44,6 +45,7 @@ class ToolContext:
         report: Takes the pieces of a nested agent's answer.
         add_usage: Takes the use of models by the tool.
         journal: Keeps the effects of the call, each once.
+        limit_reached: Checks the limits of the agent before more use of models.
     """
 
     agent: str
@@ -56,6 +58,7 @@ class ToolContext:
     report: Callable[[AgentChunk], Awaitable[None]]
     add_usage: Callable[[TokenUsage], None]
     journal: EffectJournal
+    limit_reached: LimitCheck
 
 
 class Tool(ABC):

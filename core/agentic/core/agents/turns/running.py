@@ -54,6 +54,7 @@ MAX_REPAIRS = 2
 
 STOPPED = "stopped"
 COMPLETE = "complete"
+NO_USE = TokenUsage()
 
 
 @dataclass(slots=True)
@@ -80,6 +81,7 @@ class TurnRun:
     tools: dict[str, Tool] = field(default_factory=dict)
     memory: tuple[ChatMessage, ...] | None = None
     adding: asyncio.Lock = field(default_factory=asyncio.Lock)
+    under_way: dict[str, list[TokenUsage]] = field(default_factory=dict)
 
     async def run(self, given: AgentInput) -> AgentResponse[Any]:
         """Take the turn to its end, or to where it waits for answers."""
@@ -183,8 +185,7 @@ class TurnRun:
         return None
 
     async def _call_model(self, turn: ThreadTurn, number: int) -> None:
-        reached = limit_before_model(self.limits, turn.usage, time.monotonic() - self.begun)
-        if reached is not None:
+        if (reached := self._limit_reached()) is not None:
             await self._add(ended=STOPPED, reason=reached)
             return
         request = await self._request(turn)
@@ -202,6 +203,16 @@ class TurnRun:
         await self._add(messages=(named,), usage=reply.usage, ended=ended, reason=reason or "")
         if ended == COMPLETE:
             await self._learn_all()
+
+    def _limit_reached(self, unsettled: TokenUsage = NO_USE) -> str | None:
+        """Return the limit that forbids more use of models: of this agent, or of one that called it."""
+        under_way = sum((usage for used in self.under_way.values() for usage in used), unsettled)
+        worked_s = time.monotonic() - self.begun
+        reached = limit_before_model(self.limits, self._turn.usage + under_way, worked_s)
+        if reached is not None or (outer_limit := self.options.outer_limit) is None:
+            return reached
+        outer = outer_limit(under_way)
+        return None if outer is None else f"the agent that called it stopped: {outer}"
 
     async def _ask_model(self, request: ModelRequest) -> JSONValue:
         observer = current_observer()
@@ -286,7 +297,7 @@ class TurnRun:
                 raise one
 
     async def _run_call(self, key: str, call: ToolCall) -> None:
-        used: list[TokenUsage] = []
+        used = self.under_way[key] = []
 
         async def effect() -> JSONValue:
             if (reason := await self._refusal_of(call)) is not None:
@@ -297,6 +308,7 @@ class TurnRun:
         whole, usage = _restored(await self.journal.once(key, effect))
         result, notes = cut_result(whole)
         await self._add(messages=(ChatMessage.tool(result),), usage=usage, notes=notes)
+        del self.under_way[key]
         if notes:
             self._find_tools()
         await self.emit(self._chunk(ChunkKind.TOOL_FINISHED, tool_result=result))
@@ -322,6 +334,7 @@ class TurnRun:
             report=self.emit,
             add_usage=used.append,
             journal=PartJournal(self.journal, f"{key}/"),
+            limit_reached=self._limit_reached,
         )
 
     async def _ask(self, step: AskFor) -> bool:
