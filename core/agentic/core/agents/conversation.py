@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall, ToolResult
+from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, TextPart, ToolCall, ToolResult
+from agentic.core.types import JSONValue
+
+BY_AGENT = "by_agent"
+"""Key of ``ChatMessage.meta``: the message of a user role is the words of another agent."""
 
 NO_RESULT = "no result: the work was interrupted"
 
@@ -44,6 +48,18 @@ def _results_of(
             for call in calls
         )
     )
+
+
+def from_agent(message: ChatMessage) -> ChatMessage:
+    """Return the words of an agent as another agent gets them: as a message of a user, marked."""
+    parts = tuple(part for part in message.parts if isinstance(part, (TextPart, DataPart)))
+    meta: dict[str, JSONValue] = {**message.meta, BY_AGENT: True}
+    return message.model_copy(update={"role": ChatRole.USER, "parts": parts, "meta": meta})
+
+
+def is_by_person(message: ChatMessage) -> bool:
+    """Whether a person said it, and not another agent: memories of a person come from such messages only."""
+    return message.role is ChatRole.USER and not message.meta.get(BY_AGENT)
 
 
 def groups_of(messages: Sequence[ChatMessage]) -> list[tuple[ChatMessage, ...]]:

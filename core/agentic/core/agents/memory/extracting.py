@@ -8,11 +8,12 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agentic.core.agents.conversation import BY_AGENT, is_by_person
 from agentic.core.agents.memory.records import AgentMemoryError, Memory, MemoryCategory
 from agentic.core.agents.structured import output_spec
 from agentic.core.linear import LinearPattern
 from agentic.core.llm.adapter import LLMAdapter
-from agentic.core.llm.messages import ChatMessage, ChatRole
+from agentic.core.llm.messages import ChatMessage
 from agentic.core.llm.requests import ModelRequest
 
 
@@ -56,7 +57,7 @@ class RuleExtractor:
         """Return the found memories, in their order."""
         found: dict[str, Memory] = {}
         for message in messages:
-            if message.role is not ChatRole.USER:
+            if not is_by_person(message):
                 continue
             for rule, category, importance in self._rules:
                 for match in rule.finditer(message.text):
@@ -106,7 +107,7 @@ class ModelExtractor:
             ModelError: The model did not reply.
             AgentMemoryError: Its reply cannot be read.
         """
-        lines = [f"{one.author_name or one.role.value}: {one.text}" for one in messages if one.text]
+        lines = [f"{_speaker(one)}: {one.text}" for one in messages if one.text]
         spec = output_spec(_Answer)
         request = ModelRequest(
             instructions=self._instructions, messages=(ChatMessage.user("\n".join(lines)),)
@@ -121,3 +122,7 @@ class ModelExtractor:
             for one in answer.memories
             if one.content.strip()
         ]
+
+
+def _speaker(message: ChatMessage) -> str:
+    return "another agent" if message.meta.get(BY_AGENT) else message.author_name or message.role.value

@@ -6,11 +6,13 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
+from agentic.core.agents.conversation import from_agent
 from agentic.core.agents.errors import ToolError
 from agentic.core.agents.options import RunOptions
 from agentic.core.agents.responses import AgentChunk, AgentResponse, AgentStoppedError, ResponseStatus
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.tool import Approval, Tool, ToolContext
+from agentic.core.llm.messages import ChatMessage
 from agentic.core.types import JSONValue
 
 
@@ -26,7 +28,7 @@ class Answering(Protocol):
 
     async def respond(
         self,
-        given: str,
+        given: ChatMessage,
         thread: AgentThread,
         options: RunOptions,
         emit: Callable[[AgentChunk], Awaitable[None]],
@@ -85,7 +87,8 @@ class AgentTool(Tool):
         # The same for every try of the call: the keys of its own calls begin with it.
         thread.id = hashlib.sha256(context.idempotency_key.encode()).hexdigest()[:32]
         thread.on_usage = context.add_usage
-        response = await self.agent.respond(task, thread, options, context.report)
+        asked = from_agent(ChatMessage.user(task))
+        response = await self.agent.respond(asked, thread, options, context.report)
         if response.status is ResponseStatus.NEEDS_INPUT:
             raise ToolError(
                 f"the agent {self.agent.name!r} waits for a person; only agents in a graph can wait in a call"

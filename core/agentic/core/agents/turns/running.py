@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from pydantic import BaseModel
 
-from agentic.core.agents.conversation import well_formed
+from agentic.core.agents.conversation import from_agent, well_formed
 from agentic.core.agents.errors import OutputNotMetError, ThreadMisfitError
 from agentic.core.agents.journal import EffectJournal, PartJournal, ThreadJournal
 from agentic.core.agents.limits import UsageLimits, limit_before_model, limit_before_tools
@@ -40,7 +40,7 @@ from agentic.core.errors import line_of
 from agentic.core.llm.adapter import StructuredMode, opened_stream
 from agentic.core.llm.budget import BudgetExceededError
 from agentic.core.llm.errors import CutReplyError
-from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, TextPart, ToolCall, ToolResult
+from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall, ToolResult
 from agentic.core.llm.requests import ModelReply, ModelRequest, StopReason
 from agentic.core.llm.structured import OUTPUT_TOOL
 from agentic.core.llm.usage import TokenUsage
@@ -493,8 +493,7 @@ def _as_heard(message: ChatMessage, agent: str) -> ChatMessage:
     """Return a given message as the agent hears it: replies of other agents are messages to this one."""
     if message.role is not ChatRole.ASSISTANT or message.author_name == agent:
         return message
-    parts = tuple(part for part in message.parts if isinstance(part, (TextPart, DataPart)))
-    return message.model_copy(update={"role": ChatRole.USER, "parts": parts})
+    return from_agent(message)
 
 
 def _with_new_ids(message: ChatMessage, said: Iterable[ChatMessage]) -> ChatMessage:
