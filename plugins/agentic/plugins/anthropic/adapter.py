@@ -9,14 +9,12 @@ from typing import cast
 import anthropic
 import httpx2
 
-from agentic.core.llm.adapter import ModelCapabilities
 from agentic.core.llm.adapting import (
     CONNECT_S,
     FailedAnswer,
     ProviderHome,
     SdkAdapter,
     SdkFaults,
-    find_access,
     own_headers,
     parse_failure,
 )
@@ -32,42 +30,22 @@ HOME = ProviderHome(
 )
 
 
-class AnthropicModel(SdkAdapter[anthropic.AsyncAnthropic]):
+class AnthropicModel(SdkAdapter[anthropic.AsyncAnthropic, httpx2.AsyncClient]):
     """A model of Anthropic. Replies are always streamed.
 
     Temperature, ``top_p`` and seed are left out: version 2026-10-21 of the API refuses them. Tools,
     instructions and the last two turns of the user are marked for the prompt cache.
 
-    Args:
-        model: Its name at Anthropic.
-        api_key: The key; by default, the one of the environment.
-        base_url: Another server with the same API.
-        http_client: The client to send with; its user closes it.
-        capabilities: Abilities of the model.
-
-    Raises:
-        MissingKeyError: The server needs a key that was not found.
+    See :class:`~agentic.core.llm.adapting.SdkAdapter` for its arguments.
     """
 
+    home = HOME
     faults = SdkFaults(
         timeouts=(anthropic.APITimeoutError, httpx2.TimeoutException),
         lost=(anthropic.APIConnectionError,),
         cut=(httpx2.TransportError,),
         others=(anthropic.AnthropicError, json.JSONDecodeError),
     )
-
-    def __init__(
-        self,
-        model: str,
-        *,
-        api_key: str | None = None,
-        base_url: str | None = None,
-        http_client: httpx2.AsyncClient | None = None,
-        capabilities: ModelCapabilities | None = None,
-    ) -> None:
-        super().__init__(f"anthropic:{model}", find_access(HOME, api_key=api_key, base_url=base_url))
-        self.capabilities = capabilities or ModelCapabilities()
-        self._http_client = http_client
 
     def open_client(self) -> anthropic.AsyncAnthropic:
         """Return a client that neither retries nor follows redirects."""
@@ -80,12 +58,12 @@ class AnthropicModel(SdkAdapter[anthropic.AsyncAnthropic]):
             max_retries=0,
             default_headers=cast(Mapping[str, str], headers),
             open_telemetry=False,
-            http_client=self._http_client or anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
+            http_client=self.http_client or anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
         )
 
     async def close_client(self, client: anthropic.AsyncAnthropic) -> None:
         """Close the connections, unless they belong to a client that was given."""
-        if self._http_client is None:
+        if self.http_client is None:
             await client.close()
 
     async def pieces(self, request: ModelRequest) -> AsyncGenerator[ModelDelta]:

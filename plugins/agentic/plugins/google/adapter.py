@@ -10,13 +10,12 @@ import httpx2
 from google import genai
 from google.genai import errors, types
 
-from agentic.core.llm.adapter import ModelCapabilities
 from agentic.core.llm.adapting import (
     FailedAnswer,
+    FailedAnswerError,
     ProviderHome,
     SdkAdapter,
     SdkFaults,
-    find_access,
     parse_failure,
     read_failure,
 )
@@ -38,20 +37,13 @@ class _Client:
     http: httpx2.AsyncClient
 
 
-class GoogleModel(SdkAdapter[_Client]):
+class GoogleModel(SdkAdapter[_Client, httpx2.AsyncClient]):
     """A model behind the Gemini API. Replies are always streamed.
 
-    Args:
-        model: Its name at Google.
-        api_key: The key; by default, the one of the environment.
-        base_url: Another server with the same API.
-        http_client: The client to send with; its user closes it.
-        capabilities: Abilities of the model.
-
-    Raises:
-        MissingKeyError: The server needs a key that was not found.
+    See :class:`~agentic.core.llm.adapting.SdkAdapter` for its arguments.
     """
 
+    home = HOME
     faults = SdkFaults(
         timeouts=(httpx2.TimeoutException,),
         lost=(httpx2.ConnectError,),
@@ -60,23 +52,10 @@ class GoogleModel(SdkAdapter[_Client]):
         others=(errors.APIError, UnicodeDecodeError),
     )
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        api_key: str | None = None,
-        base_url: str | None = None,
-        http_client: httpx2.AsyncClient | None = None,
-        capabilities: ModelCapabilities | None = None,
-    ) -> None:
-        super().__init__(f"google:{model}", find_access(HOME, api_key=api_key, base_url=base_url))
-        self.capabilities = capabilities or ModelCapabilities()
-        self._http_client = http_client
-
     def open_client(self) -> _Client:
         """Return a client that neither retries nor follows redirects."""
         # Without a client, the SDK uses aiohttp if it is installed, and repeats lost requests by itself.
-        http = self._http_client or httpx2.AsyncClient(
+        http = self.http_client or httpx2.AsyncClient(
             follow_redirects=False, event_hooks={"response": [_check]}
         )
         options = types.HttpOptions(base_url=self.access.url, httpx_async_client=http)
@@ -87,7 +66,7 @@ class GoogleModel(SdkAdapter[_Client]):
     async def close_client(self, client: _Client) -> None:
         """Close the connections, unless they belong to a client that was given."""
         client.sdk.close()
-        if self._http_client is None:
+        if self.http_client is None:
             await client.http.aclose()
 
     async def pieces(self, request: ModelRequest) -> AsyncGenerator[ModelDelta]:
@@ -112,19 +91,11 @@ class GoogleModel(SdkAdapter[_Client]):
 
     def answer_in(self, exc: Exception) -> FailedAnswer | None:
         """Return the answer that an exception stands for."""
-        if isinstance(exc, _RefusedError):
+        if isinstance(exc, FailedAnswerError):
             return exc.answer
         if isinstance(exc, errors.APIError):
             return parse_failure(exc.code or 0, getattr(exc.response, "headers", {}), json.dumps(exc.details))
         return None
-
-
-class _RefusedError(Exception):
-    """An answer that is a failure."""
-
-    def __init__(self, answer: FailedAnswer) -> None:
-        super().__init__(answer.message)
-        self.answer = answer
 
 
 async def _check(response: httpx2.Response) -> None:
@@ -136,4 +107,4 @@ async def _check(response: httpx2.Response) -> None:
     if response.status_code == httpx2.codes.OK and not text.lstrip().startswith(("{", "[")):
         text = f"the server answered with {kind or 'no type'!r}; check base_url"
     status = response.status_code if response.status_code != httpx2.codes.OK else 0
-    raise _RefusedError(parse_failure(status, response.headers, text))
+    raise FailedAnswerError(parse_failure(status, response.headers, text))

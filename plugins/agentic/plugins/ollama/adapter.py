@@ -12,10 +12,10 @@ from agentic.core.llm.adapter import ModelCapabilities
 from agentic.core.llm.adapting import (
     CONNECT_S,
     FailedAnswer,
+    FailedAnswerError,
     ProviderHome,
     SdkAdapter,
     SdkFaults,
-    find_access,
     parse_failure,
     read_failure,
 )
@@ -30,7 +30,7 @@ HOME = ProviderHome(
 PORT = 11434
 
 
-class OllamaModel(SdkAdapter[ollama.AsyncClient]):
+class OllamaModel(SdkAdapter[ollama.AsyncClient, httpx.AsyncBaseTransport]):
     """A model that Ollama serves. Replies are always streamed.
 
     Calls of tools cannot be demanded, and have no ids: the adapter gives them some.
@@ -43,6 +43,7 @@ class OllamaModel(SdkAdapter[ollama.AsyncClient]):
         capabilities: Abilities of the model.
     """
 
+    home = HOME
     faults = SdkFaults(
         timeouts=(httpx.TimeoutException,),
         lost=(httpx.ConnectError, ConnectionError),
@@ -60,9 +61,9 @@ class OllamaModel(SdkAdapter[ollama.AsyncClient]):
         capabilities: ModelCapabilities | None = None,
     ) -> None:
         url = base_url or address(os.environ.get("OLLAMA_HOST", ""))
-        super().__init__(f"ollama:{model}", find_access(HOME, api_key=api_key, base_url=url))
-        self.capabilities = capabilities or ModelCapabilities()
-        self._transport = transport
+        super().__init__(
+            model, api_key=api_key, base_url=url, http_client=transport, capabilities=capabilities
+        )
 
     def open_client(self) -> ollama.AsyncClient:
         """Return a client that does not follow redirects."""
@@ -70,7 +71,7 @@ class OllamaModel(SdkAdapter[ollama.AsyncClient]):
             self.access.url,
             follow_redirects=False,
             timeout=httpx.Timeout(None, connect=CONNECT_S),
-            transport=self._transport,
+            transport=self.http_client,
             auth=self._signed,
         )
 
@@ -89,7 +90,7 @@ class OllamaModel(SdkAdapter[ollama.AsyncClient]):
         async with self.client._client.stream("POST", "/api/chat", json=body, timeout=timeout) as response:
             if response.status_code != httpx.codes.OK:
                 text = await read_failure(response.aiter_bytes())
-                raise _RefusedError(parse_failure(response.status_code, response.headers, text))
+                raise FailedAnswerError(parse_failure(response.status_code, response.headers, text))
             try:
                 async for chunk in response.aiter_bytes():
                     for line in lines.feed(chunk):
@@ -104,7 +105,7 @@ class OllamaModel(SdkAdapter[ollama.AsyncClient]):
 
     def answer_in(self, exc: Exception) -> FailedAnswer | None:
         """Return the answer that an exception stands for."""
-        return exc.answer if isinstance(exc, _RefusedError) else None
+        return exc.answer if isinstance(exc, FailedAnswerError) else None
 
     def _signed(self, request: httpx.Request) -> httpx.Request:
         """Set the key here only: the SDK sends the key of the environment to any server."""
@@ -112,14 +113,6 @@ class OllamaModel(SdkAdapter[ollama.AsyncClient]):
         if self.access.key:
             request.headers["authorization"] = f"Bearer {self.access.key}"
         return request
-
-
-class _RefusedError(Exception):
-    """An answer that is a failure."""
-
-    def __init__(self, answer: FailedAnswer) -> None:
-        super().__init__(answer.message)
-        self.answer = answer
 
 
 def address(host: str) -> str:

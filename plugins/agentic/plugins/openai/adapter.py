@@ -9,7 +9,6 @@ from typing import cast
 import httpx2
 import openai
 
-from agentic.core.llm.adapter import ModelCapabilities
 from agentic.core.llm.adapting import (
     CONNECT_S,
     EventDecoder,
@@ -19,7 +18,6 @@ from agentic.core.llm.adapting import (
     SdkAdapter,
     SdkFaults,
     clean,
-    find_access,
     own_headers,
     parse_failure,
 )
@@ -38,41 +36,21 @@ DRAIN_S = 1.0
 """Seconds that the end of an answer may take after the end of its reply."""
 
 
-class OpenAIModel(SdkAdapter[openai.AsyncOpenAI]):
+class OpenAIModel(SdkAdapter[openai.AsyncOpenAI, httpx2.AsyncClient]):
     """A model behind the chat completions API, of OpenAI or of a server that has the same.
 
     Replies are always streamed. The thoughts of a server are sent back to this server only.
 
-    Args:
-        model: Its name at the server.
-        api_key: The key; by default, the one of the environment.
-        base_url: The server; by default, OpenAI.
-        http_client: The client to send with; its user closes it.
-        capabilities: Abilities of the model.
-
-    Raises:
-        MissingKeyError: The server needs a key that was not found.
+    See :class:`~agentic.core.llm.adapting.SdkAdapter` for its arguments.
     """
 
+    home = HOME
     faults = SdkFaults(
         timeouts=(openai.APITimeoutError, httpx2.TimeoutException),
         lost=(openai.APIConnectionError,),
         cut=(httpx2.TransportError,),
         others=(openai.OpenAIError, LongEventError),
     )
-
-    def __init__(
-        self,
-        model: str,
-        *,
-        api_key: str | None = None,
-        base_url: str | None = None,
-        http_client: httpx2.AsyncClient | None = None,
-        capabilities: ModelCapabilities | None = None,
-    ) -> None:
-        super().__init__(f"openai:{model}", find_access(HOME, api_key=api_key, base_url=base_url))
-        self.capabilities = capabilities or ModelCapabilities()
-        self._http_client = http_client
 
     def open_client(self) -> openai.AsyncOpenAI:
         """Return a client that neither retries nor follows redirects."""
@@ -87,13 +65,13 @@ class OpenAIModel(SdkAdapter[openai.AsyncOpenAI]):
             api_key=access.key or "none",
             base_url=access.url,
             max_retries=0,
-            http_client=self._http_client or openai.DefaultAsyncHttpxClient(follow_redirects=False),
+            http_client=self.http_client or openai.DefaultAsyncHttpxClient(follow_redirects=False),
             default_headers=cast(Mapping[str, str], headers),
         )
 
     async def close_client(self, client: openai.AsyncOpenAI) -> None:
         """Close the connections, unless they belong to a client that was given."""
-        if self._http_client is None:
+        if self.http_client is None:
             await client.close()
 
     async def pieces(self, request: ModelRequest) -> AsyncGenerator[ModelDelta]:

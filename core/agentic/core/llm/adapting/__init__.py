@@ -14,7 +14,14 @@ from agentic.core.llm.adapting.contents import (
     spoken_text,
     text_of_data,
 )
-from agentic.core.llm.adapting.failures import FailedAnswer, clean, failure_of, parse_failure, read_failure
+from agentic.core.llm.adapting.failures import (
+    FailedAnswer,
+    FailedAnswerError,
+    clean,
+    failure_of,
+    parse_failure,
+    read_failure,
+)
 from agentic.core.llm.adapting.schemas import FittedSchema, SchemaDialect, fit_schema, restored_reply
 from agentic.core.llm.adapting.sdk import CONNECT_S, SdkAdapter, SdkFaults, StreamAdapter
 from agentic.core.llm.adapting.sse import EventDecoder, LongEventError
@@ -24,6 +31,7 @@ __all__ = [
     "Access",
     "EventDecoder",
     "FailedAnswer",
+    "FailedAnswerError",
     "FittedSchema",
     "LongEventError",
     "ProviderHome",

@@ -65,6 +65,14 @@ class FailedAnswer:
     retry_in: str = ""
 
 
+class FailedAnswerError(Exception):
+    """An answer is a failure; adapters that read answers themselves raise it within their SDK."""
+
+    def __init__(self, answer: FailedAnswer) -> None:
+        super().__init__(answer.message)
+        self.answer = answer
+
+
 def failure_of(
     model: str, answer: FailedAnswer, *, secrets: tuple[str, ...] = (), now: datetime | None = None
 ) -> ModelError:

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from agentic.core.llm.adapter import LLMAdapter
-from agentic.core.llm.adapting.access import Access
+from agentic.core.llm.adapter import LLMAdapter, ModelCapabilities
+from agentic.core.llm.adapting.access import ProviderHome, find_access
 from agentic.core.llm.adapting.contents import check_request
 from agentic.core.llm.adapting.failures import FailedAnswer, clean, failure_of
 from agentic.core.llm.errors import CutReplyError, ModelConnectionError, ModelError, ModelTimeoutError
 from agentic.core.llm.requests import ModelDelta, ModelRequest
 
 ClientT = TypeVar("ClientT")
+HttpT = TypeVar("HttpT")
 AnswerT = TypeVar("AnswerT")
 CONNECT_S = 10.0
 """Seconds until a connection must be open."""
@@ -95,24 +96,44 @@ class StreamAdapter(LLMAdapter):
         raise error
 
 
-class SdkAdapter(StreamAdapter, Generic[ClientT]):
+class SdkAdapter(StreamAdapter, Generic[ClientT, HttpT]):
     """An adapter over the asynchronous client of an SDK.
 
     There is one client for each event loop, since connections belong to a loop.
 
     Attributes:
+        home: The provider.
         faults: The exceptions of the SDK.
+        access: Where requests go, and the key for it.
+        http_client: As given.
 
     Args:
-        name: ``provider:model``.
-        access: Where requests go.
+        model: Its name at the provider.
+        api_key: The key; by default, the one of the environment.
+        base_url: Another server with the same API.
+        http_client: The client to send with; its user closes it.
+        capabilities: Abilities of the model.
+
+    Raises:
+        MissingKeyError: The server needs a key that was not found.
     """
 
+    home: ClassVar[ProviderHome]
     faults: ClassVar[SdkFaults]
 
-    def __init__(self, name: str, access: Access) -> None:
-        self.name = name
-        self.access = access
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        http_client: HttpT | None = None,
+        capabilities: ModelCapabilities | None = None,
+    ) -> None:
+        self.name = f"{self.home.provider}:{model}"
+        self.access = find_access(self.home, api_key=api_key, base_url=base_url)
+        self.capabilities = capabilities or ModelCapabilities()
+        self.http_client = http_client
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, ClientT] = WeakKeyDictionary()
 
     @property
