@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.agents import (
+    AgentStoppedError,
     AgentThread,
     AnswerMismatchError,
     ChatAgent,
@@ -19,6 +20,7 @@ from agentic.core.agents import (
     ResponseStatus,
     RunOptions,
     ThreadBusyError,
+    UsageLimits,
     ask_person,
     tool,
 )
@@ -246,3 +248,29 @@ async def test_a_person_is_asked_if_the_function_that_decides_fails_on_the_argum
     response = await agent.run("go")
     assert [one.call and one.call.id for one in response.pending] == ["a"]
     assert done == []
+
+
+async def test_a_limit_stops_the_turn_before_people_are_asked() -> None:
+    done: list[str] = []
+    calls = [buy(f"c{number}", "tea") for number in range(3)]
+    limits = UsageLimits(max_tool_calls=2)
+    agent = ChatAgent(ScriptedModel([calls]), tools=shop(done), limits=limits)
+    thread = agent.new_thread()
+    with pytest.raises(AgentStoppedError, match="max_tool_calls=2"):
+        await agent.run("go", thread)
+    assert all(not entry.asked for entry in thread.entries)
+    assert done == []
+
+
+async def test_a_large_answer_of_a_person_is_cut_and_can_be_read_in_parts() -> None:
+    call = ToolCall(id="a", name="ask_person", arguments={"question": "The contract?"})
+    reading = ToolCall(id="b", name="read_result", arguments={"reference": "", "start": 0})
+    model = ScriptedModel([call, reading, "Read."])
+    agent = ChatAgent(model, tools=[ask_person()])
+    thread = agent.new_thread()
+    request = (await agent.run("go", thread)).pending[0]
+    await agent.run(RequestAnswer(request_id=request.id, result="word " * 20_000), thread)
+    given = model.requests[1].messages[-1].tool_results[0]
+    assert len(str(given.content)) < 5_000
+    assert given.reference is not None
+    assert "read_result" in [one.name for one in model.requests[1].tools]

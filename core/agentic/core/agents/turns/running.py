@@ -107,11 +107,11 @@ class TurnRun:
                 case CallModel():
                     await self._call_model(turn, step.number)
                 case SettleCalls():
-                    await self._add(messages=(ChatMessage.tool(*step.results),))
+                    await self._settle(step.results)
                 case RunCalls():
                     await self._run_calls(turn, step)
                 case AskFor():
-                    if not await self._ask(step):
+                    if not await self._ask(turn, step):
                         return await self._response(self._turn)
                 case CheckAnswer():
                     await self._check_answer(turn, step.message)
@@ -337,8 +337,20 @@ class TurnRun:
             limit_reached=self._limit_reached,
         )
 
-    async def _ask(self, step: AskFor) -> bool:
+    async def _settle(self, results: Sequence[ToolResult]) -> None:
+        """Add results that needed no call; an answer from outside can be as large as any result."""
+        cut = [cut_result(result) for result in results]
+        notes = {key: text for _, kept in cut for key, text in kept.items()}
+        await self._add(messages=(ChatMessage.tool(*(result for result, _ in cut)),), notes=notes)
+        if notes:
+            self._find_tools()
+
+    async def _ask(self, turn: ThreadTurn, step: AskFor) -> bool:
         """Ask, and return whether the turn can continue at once."""
+        reached = limit_before_tools(self.limits, turn.usage, turn.messages, len(step.requests))
+        if reached is not None:
+            await self._add(ended=STOPPED, reason=reached)
+            return True
         refused = [one for one in await self._guarded(step.new) if one is not None]
         if refused:
             await self._add(messages=(ChatMessage.tool(*refused),))
