@@ -25,7 +25,7 @@ from agentic.core.agents import (
     UsageLimits,
     tool,
 )
-from agentic.core.agents.turns.running import _with_new_ids
+from agentic.core.agents.turns.replies import with_new_ids
 from agentic.core.llm import (
     ChatMessage,
     ChatRole,
@@ -159,7 +159,7 @@ async def test_many_calls_of_one_reply_are_settled_in_linear_work() -> None:
 
     count = 2_000
     calls = [ToolCall.model_construct(id=Counting("same"), name="none", arguments={}) for _ in range(count)]
-    reply = _with_new_ids(ChatMessage.assistant("", *calls), [])
+    reply = with_new_ids(ChatMessage.assistant("", *calls), [])
     assert len({one.id for one in reply.tool_calls}) == count
     assert reply.tool_calls[-1].id == f"same_{count}"
     assert compared < 5 * count

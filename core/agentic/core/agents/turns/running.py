@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, assert_never
 
-from pydantic import BaseModel
-
-from agentic.core.agents.conversation import from_agent, well_formed
+from agentic.core.agents.conversation import well_formed
 from agentic.core.agents.errors import OutputNotMetError, ThreadMisfitError
 from agentic.core.agents.journal import EffectJournal, PartJournal, ThreadJournal
 from agentic.core.agents.limits import UsageLimits, limit_before_model, limit_before_tools
-from agentic.core.agents.memory.provider import MemoryProvider, MemoryScope
+from agentic.core.agents.memory.asking import learn, recall
+from agentic.core.agents.memory.provider import MemoryScope
 from agentic.core.agents.options import RunOptions
 from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer
 from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, Emit, ResponseStatus
@@ -36,12 +35,19 @@ from agentic.core.agents.turns.deciding import (
     next_step,
 )
 from agentic.core.agents.turns.inputs import check_input, in_time, key_note, parted, turn_of_key
-from agentic.core.errors import line_of
+from agentic.core.agents.turns.replies import (
+    accepting,
+    as_heard,
+    restore_call,
+    store_call,
+    why_no_answer,
+    with_new_ids,
+)
 from agentic.core.llm.adapter import StructuredMode, opened_stream
 from agentic.core.llm.budget import BudgetExceededError
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall, ToolResult
-from agentic.core.llm.requests import ModelReply, ModelRequest, StopReason
+from agentic.core.llm.requests import ModelReply, ModelRequest
 from agentic.core.llm.structured import OUTPUT_TOOL
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.logging import get_logger
@@ -156,7 +162,7 @@ class TurnRun:
             )
         if messages or answers:
             answers = in_time(answers, self.thread.pending, time.time())
-            heard = tuple(_as_heard(message, self.agent.name) for message in messages)
+            heard = tuple(as_heard(message, self.agent.name) for message in messages)
             reason = await self._refusal(messages) if messages else None
             # In one entry: a process that dies between two would continue without the guards.
             ended = None if reason is None else STOPPED
@@ -195,9 +201,9 @@ class TurnRun:
             await self._add(ended=STOPPED, reason=str(exc))
             return
         reply = ModelReply.from_json(stored)
-        message = _with_new_ids(reply.message, self.thread.messages)
+        message = with_new_ids(reply.message, self.thread.messages)
         named = message.model_copy(update={"author_name": self.agent.name})
-        reason = _why_no_answer(reply)
+        reason = why_no_answer(reply)
         # In one entry: a process that dies between two would take a refusal for an answer.
         ended = STOPPED if reason else COMPLETE if self._is_answer(named) else None
         await self._add(messages=(named,), usage=reply.usage, ended=ended, reason=reason or "")
@@ -268,7 +274,7 @@ class TurnRun:
             found: list[ChatMessage] = []
             for number, provider in enumerate(self.agent.memory):
                 kept = await self.journal.once(
-                    f"memory.{number}.before", partial(_recall, provider, self._scope, turn.messages)
+                    f"memory.{number}.before", partial(recall, provider, self._scope, turn.messages)
                 )
                 found += [ChatMessage.from_json(one) for one in kept] if isinstance(kept, list) else []
             self.memory = tuple(found)
@@ -301,11 +307,11 @@ class TurnRun:
 
         async def effect() -> JSONValue:
             if (reason := await self._refusal_of(call)) is not None:
-                return _stored(failed(call, reason), used)
-            return _stored(await self._call(call, self._context(key, call, used)), used)
+                return store_call(failed(call, reason), used)
+            return store_call(await self._call(call, self._context(key, call, used)), used)
 
         await self.emit(self._chunk(ChunkKind.TOOL_STARTED, tool_call=call))
-        whole, usage = _restored(await self.journal.once(key, effect))
+        whole, usage = restore_call(await self.journal.once(key, effect))
         result, notes = cut_result(whole)
         await self._add(messages=(ChatMessage.tool(result),), usage=usage, notes=notes)
         del self.under_way[key]
@@ -390,7 +396,7 @@ class TurnRun:
             except ValueError as exc:
                 await self._repair(turn, message, self.output.name, str(exc))
                 return
-        await self._add(messages=_accepted(message), ended=COMPLETE)
+        await self._add(messages=accepting(message), ended=COMPLETE)
         await self._learn_all()
 
     def _is_answer(self, message: ChatMessage) -> bool:
@@ -399,8 +405,8 @@ class TurnRun:
 
     async def _learn_all(self) -> None:
         for number, provider in enumerate(self.agent.memory):
-            learn = partial(_learn, provider, self._scope, self._turn.messages)
-            await self.journal.once(f"memory.{number}.after", learn)
+            learning = partial(learn, provider, self._scope, self._turn.messages)
+            await self.journal.once(f"memory.{number}.after", learning)
 
     async def _repair(self, turn: ThreadTurn, message: ChatMessage, wanted: str, faults: str) -> None:
         """Tell the model its mistakes, a few times."""
@@ -466,81 +472,3 @@ class TurnRun:
 
     def _chunk(self, kind: ChunkKind, **facts: Any) -> AgentChunk:  # noqa: ANN401  # fields of the chunk
         return AgentChunk(kind=kind, author_name=self.agent.name, path=self.options.path, **facts)
-
-
-async def _recall(provider: MemoryProvider, scope: MemoryScope, messages: Sequence[ChatMessage]) -> JSONValue:
-    try:
-        added = await provider.before_invoke(scope, messages)
-    except Exception as exc:  # a memory that is away must not end the conversation
-        log.warning("memory.failed", agent=scope.agent, error=line_of(exc))
-        return []
-    instructions = (ChatMessage.system(added.extra_instructions),) if added.extra_instructions else ()
-    return [message.to_json() for message in (*instructions, *added.system_messages)]
-
-
-async def _learn(provider: MemoryProvider, scope: MemoryScope, messages: Sequence[ChatMessage]) -> JSONValue:
-    try:
-        await provider.after_invoke(scope, messages)
-    except Exception as exc:  # the answer is there
-        log.warning("memory.failed", agent=scope.agent, error=line_of(exc))
-    return None
-
-
-class _StoredCall(BaseModel):
-    """A call in a journal."""
-
-    result: ToolResult
-    usage: TokenUsage
-
-
-def _why_no_answer(reply: ModelReply) -> str | None:
-    if reply.stop_reason is StopReason.REFUSED:
-        return f"the model refused: {reply.text[:500]}"
-    if reply.stop_reason is StopReason.LENGTH and not reply.tool_calls:
-        return "the reply reached the longest length (max_tokens)"
-    return None
-
-
-def _as_heard(message: ChatMessage, agent: str) -> ChatMessage:
-    """Return a given message as the agent hears it: replies of other agents are messages to this one."""
-    if message.role is not ChatRole.ASSISTANT or message.author_name == agent:
-        return message
-    return from_agent(message)
-
-
-def _with_new_ids(message: ChatMessage, said: Iterable[ChatMessage]) -> ChatMessage:
-    """Return a reply whose calls have ids of their own: some models use the same ids in each reply."""
-    if not message.tool_calls:
-        return message
-    replies = (one for one in said if one.role is ChatRole.ASSISTANT)
-    known = {call.id for one in replies for call in one.tool_calls}
-    numbers: dict[str, int] = {}  # so that many equal ids do not each count from 1
-    parts: list[Any] = []
-    for part in message.parts:
-        if isinstance(part, ToolCall):
-            name, number = part.id, numbers.get(part.id, 1)
-            while name in known:
-                number += 1
-                name = f"{part.id}_{number}"
-            numbers[part.id] = number
-            known.add(name)
-            parts.append(part if name == part.id else part.model_copy(update={"id": name}))
-        else:
-            parts.append(part)
-    return message.model_copy(update={"parts": tuple(parts)})
-
-
-def _accepted(message: ChatMessage) -> tuple[ChatMessage, ...]:
-    calls = [call for call in message.tool_calls if call.name == OUTPUT_TOOL]
-    results = [ToolResult(call_id=call.id, name=call.name, content="accepted") for call in calls]
-    return (ChatMessage.tool(*results),) if results else ()
-
-
-def _stored(result: ToolResult, used: Iterable[TokenUsage]) -> JSONValue:
-    usage = sum(used, TokenUsage(tool_calls=1))
-    return _StoredCall(result=result, usage=usage).model_dump(mode="json", exclude_defaults=True)
-
-
-def _restored(stored: JSONValue) -> tuple[ToolResult, TokenUsage]:
-    kept = _StoredCall.model_validate(stored)
-    return kept.result, kept.usage
