@@ -18,9 +18,6 @@ from agentic.core.graph.model.state import RunState
 from agentic.core.types import RunId
 
 MAX_LEGS = 80
-MAX_EVENTS = 4_000
-"""A run with more of them never ends: its state grows with each leg, and so does what the next leg costs."""
-
 _SAME_ERRORS = 8
 
 
@@ -43,7 +40,7 @@ class Story:
     @property
     def is_whole(self) -> bool:
         """Whether nothing more could come of it."""
-        return is_over(self.legs)
+        return len(self.legs) < MAX_LEGS
 
     @property
     def outcome(self) -> Outcome:
@@ -107,7 +104,7 @@ async def go_on_with(
         tell: Called with the events of the legs as they are told.
     """
     legs = [first]
-    while not is_endless(legs) and not is_over(legs):
+    while len(legs) < MAX_LEGS and not is_over(legs):
         is_waiting = legs[-1].status is RunStatus.WAITING_INPUT
         responses = answers_to(legs[-1].pending_requests) if is_waiting else {}
         if tell is None:
@@ -148,11 +145,6 @@ def is_over(legs: Sequence[RunResult]) -> bool:
         return True
     last = [_failure(leg) for leg in legs[-_SAME_ERRORS:] if leg.error is not None]
     return len(last) == _SAME_ERRORS and len(set(last)) == 1
-
-
-def is_endless(legs: Sequence[RunResult]) -> bool:
-    """Whether a run has gone on for so long that it is left."""
-    return len(legs) >= MAX_LEGS or sum(len(leg.events) for leg in legs) > MAX_EVENTS
 
 
 def _failure(leg: RunResult) -> tuple[str, int, str]:
