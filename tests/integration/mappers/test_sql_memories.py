@@ -51,13 +51,17 @@ async def test_a_name_that_is_too_long_is_refused(migrated_database: Database) -
         await store.put("host", "x" * 201, Memory.of("Has a dog", 1.0))
 
 
-async def test_a_damaged_memory_is_an_error_that_names_the_agent(migrated_database: Database) -> None:
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, '{"id": ["my secret"]}'])
+async def test_a_damaged_memory_is_an_error_that_names_the_agent_and_quotes_nothing(
+    migrated_database: Database, text: str
+) -> None:
     store = store_of(migrated_database, "ours")
     await store.put("host", "ada", Memory.of("Has a dog", 1.0))
     with migrated_database.writing() as session:
-        session.execute(update(AgentMemoryModel).values(text='{"id": 7}'))
-    with pytest.raises(AgentMemoryError, match="a stored memory of agent 'host' cannot be read"):
+        session.execute(update(AgentMemoryModel).values(text=text))
+    with pytest.raises(AgentMemoryError, match="a stored memory of agent 'host' cannot be read") as caught:
         await store.load("host", "ada")
+    assert "secret" not in str(caught.value)
 
 
 async def test_an_agent_of_another_process_remembers(migrated_database: Database, migrated_url: str) -> None:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import update
 
-from agentic.core.agents import AgentThread, ChatAgent, ThreadError, ThreadNotFoundError, ThreadStore
+from agentic.core.agents import (
+    AgentThread,
+    ChatAgent,
+    ThreadError,
+    ThreadFormatError,
+    ThreadNotFoundError,
+    ThreadStore,
+)
 from agentic.core.llm import ScriptedModel
 from agentic.core.testing import ThreadStoreContract
 from agentic.core.testing.thread_contract import entry, metadata
 from agentic.mappers import Database, SqlThreadStore, add_project, find_project
 from agentic.mappers.catalog.projects import remove_project
+from agentic.mappers.tables.threads import ThreadModel
 
 pytestmark = pytest.mark.integration
 
@@ -56,6 +65,21 @@ async def test_an_id_that_is_too_long_is_refused_before_anything_is_stored(
         await store.create("x" * 201, metadata())
     with pytest.raises(ThreadError, match="the user_id of a thread"):
         await store.create("t", metadata(user_id="x" * 201))
+    assert await store.list() == []
+
+
+@pytest.mark.parametrize("facts", ["{", "[" * 100_000, '{"agent": ["my secret"]}'])
+async def test_damaged_facts_of_a_thread_are_named_when_threads_are_listed_and_never_quoted(
+    migrated_database: Database, facts: str
+) -> None:
+    store = store_of(migrated_database, "ours")
+    await store.create("t", metadata())
+    with migrated_database.writing() as session:
+        session.execute(update(ThreadModel).values(facts=facts))
+    with pytest.raises(ThreadFormatError, match="the stored thread 't' cannot be read") as caught:
+        await store.list()
+    assert "secret" not in str(caught.value)
+    assert await store.delete("t")
     assert await store.list() == []
 
 

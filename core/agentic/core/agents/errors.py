@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentic.core.errors import AgenticError
+from pydantic import ValidationError
+
+from agentic.core.errors import AgenticError, line_of
 
 
 class AgentError(AgenticError):
@@ -179,3 +181,11 @@ class PiecesGoneError(BackgroundError, LookupError):
         self.task_id = task_id
         self.sequence = sequence
         self.first = first
+
+
+def fault_of(error: Exception) -> str:
+    """Say why stored text cannot be read, without quoting it: it may be what a person said."""
+    if not isinstance(error, ValidationError):
+        return line_of(error)
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'it'}: {fault['msg']}" for fault in faults)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
-from pydantic import ValidationError
 from sqlalchemy import ColumnElement, and_, delete, select
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -42,10 +40,7 @@ class SqlMemoryStore:
     async def load(self, agent: str, user_id: str) -> Sequence[Memory]:
         """Return the memories of a person; see :class:`~agentic.core.agents.MemoryStore`."""
         texts = await self._call(self._load, agent, user_id)
-        try:
-            return [Memory.model_validate(json.loads(text)) for text in texts]
-        except (ValidationError, ValueError) as exc:
-            raise AgentMemoryError(f"a stored memory of agent {agent!r} cannot be read: {exc}") from exc
+        return [Memory.read(text, f"a stored memory of agent {agent!r}") for text in texts]
 
     async def put(self, agent: str, user_id: str, memory: Memory) -> None:
         """Keep a memory; see :class:`~agentic.core.agents.MemoryStore`.
@@ -73,7 +68,7 @@ class SqlMemoryStore:
             return session.scalars(select(AgentMemoryModel.text).where(self._of_person(agent, user_id))).all()
 
     def _put(self, agent: str, user_id: str, memory: Memory) -> None:
-        text = json.dumps(memory.model_dump(mode="json", exclude_defaults=True), separators=(",", ":"))
+        text = memory.stored()
         row = {
             "project_id": self._project_id,
             "agent": agent,

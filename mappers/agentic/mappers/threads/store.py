@@ -15,10 +15,9 @@ from agentic.core.agents.errors import (
     ThreadConflictError,
     ThreadError,
     ThreadExistsError,
-    ThreadFormatError,
     ThreadNotFoundError,
 )
-from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata, stored_text
+from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata, reading_stored, stored_text
 from agentic.core.agents.threads.store import StoredThread
 from agentic.mappers.database.database import Database
 from agentic.mappers.database.engine import reason_of
@@ -138,11 +137,9 @@ class SqlThreadStore:
                 .where(self._of_entries(thread_id))
                 .order_by(ThreadEntryModel.number)
             ).all()
-        try:
+        with reading_stored(thread_id):
             entries = tuple(ThreadEntry.model_validate(json.loads(text)) for text in texts)
             return StoredThread(thread_id, ThreadMetadata.model_validate(json.loads(facts)), entries)
-        except (ValueError, RecursionError) as exc:  # also text that is not JSON
-            raise ThreadFormatError(f"the stored thread {thread_id!r} cannot be read: {exc}") from exc
 
     def _list(self, user_id: str | None, agent: str | None) -> Sequence[StoredThread]:
         query = select(ThreadModel.id, ThreadModel.facts).where(ThreadModel.project_id == self._project_id)
@@ -152,7 +149,7 @@ class SqlThreadStore:
             query = query.where(ThreadModel.agent == agent)
         with self._database.reading() as session:
             rows = session.execute(query.order_by(ThreadModel.created_at, ThreadModel.id)).all()
-        return [StoredThread(row[0], ThreadMetadata.model_validate(json.loads(row[1]))) for row in rows]
+        return [_listed(*row) for row in rows]
 
     def _delete(self, thread_id: str) -> bool:
         with self._database.writing() as session:
@@ -166,6 +163,11 @@ class SqlThreadStore:
 
     def _of_entries(self, thread_id: str) -> ColumnElement[bool]:
         return and_(ThreadEntryModel.project_id == self._project_id, ThreadEntryModel.thread_id == thread_id)
+
+
+def _listed(thread_id: str, facts: str) -> StoredThread:
+    with reading_stored(thread_id):
+        return StoredThread(thread_id, ThreadMetadata.model_validate(json.loads(facts)))
 
 
 @contextmanager

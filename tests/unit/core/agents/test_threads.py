@@ -248,3 +248,20 @@ async def test_a_stored_entry_that_is_cut_off_is_named_with_its_thread() -> None
     await bucket.put(key, b'{"turn": "')
     with pytest.raises(ThreadFormatError, match=thread.id):
         await AgentThread.load(thread.id, store)
+
+
+@pytest.mark.parametrize("stored", ["{", "[" * 100_000, '{"agent": ["my secret"]}'])
+async def test_damaged_facts_of_a_thread_are_named_when_threads_are_listed_and_never_quoted(
+    stored: str,
+) -> None:
+    bucket = MemoryBus().bucket(BUCKET, project="shop")
+    store = KeyValueThreadStore(bucket)
+    thread = ChatAgent(ScriptedModel(["fine"]), store=store).new_thread()
+    await thread.save(store)
+    [key] = await bucket.keys("thread.*.meta")
+    await bucket.put(key, stored.encode())
+    with pytest.raises(ThreadFormatError, match=thread.id) as caught:
+        await store.list()
+    assert "secret" not in str(caught.value)
+    assert await store.delete(thread.id)
+    assert await store.list() == []

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from uuid import NAMESPACE_OID, uuid5
-
-from pydantic import ValidationError
 
 from agentic.core.agents.memory.embedding import Embedder
 from agentic.core.agents.memory.records import AgentMemoryError, Memory
@@ -99,7 +96,7 @@ class QdrantVectorIndex:
                 vector=list(unit_vector(entry.vector, self._embedder, self._dimension)),
                 payload={
                     _PERSON: self._person(entry.agent, entry.user_id),
-                    _MEMORY: json.dumps(entry.memory.model_dump(mode="json", exclude_defaults=True)),
+                    _MEMORY: entry.memory.stored(),
                 },
             )
             for entry in entries
@@ -220,10 +217,7 @@ def _of_people(*people: str) -> models.Filter:
 
 
 def _memory(payload: models.Payload | None) -> Memory:
-    try:
-        return Memory.model_validate(json.loads((payload or {})[_MEMORY]))
-    except (KeyError, TypeError, ValueError, ValidationError) as exc:
-        raise AgentMemoryError(f"a memory in Qdrant cannot be read: {line_of(exc)}") from exc
+    return Memory.read(str((payload or {}).get(_MEMORY)), "a memory in Qdrant")
 
 
 @contextmanager

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentic.core.agents.errors import AgentError
+from agentic.core.agents.errors import AgentError, fault_of
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 
@@ -59,6 +60,26 @@ class Memory(BaseModel):
             created_at=created_at,
             metadata=metadata or {},
         )
+
+    @classmethod
+    def read(cls, text: str | bytes, what: str = "a stored memory") -> Memory:
+        """Return a memory from its stored text.
+
+        Args:
+            text: From :meth:`stored`.
+            what: Begins the error.
+
+        Raises:
+            AgentMemoryError: The text is not a memory.
+        """
+        try:
+            return cls.model_validate(json.loads(text))
+        except (ValueError, RecursionError) as exc:  # also text that is not JSON
+            raise AgentMemoryError(f"{what} cannot be read: {fault_of(exc)}") from exc
+
+    def stored(self) -> str:
+        """Return what stores keep: JSON in ASCII, in which text with invalid Unicode survives."""
+        return json.dumps(self.model_dump(mode="json", exclude_defaults=True), separators=(",", ":"))
 
 
 @record

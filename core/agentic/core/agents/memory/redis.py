@@ -8,12 +8,9 @@ A person is one key, so that all memories are read, removed and evicted together
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Self
-
-from pydantic import ValidationError
 
 from agentic.core.agents.memory.records import AgentMemoryError, Memory
 from agentic.core.bus.subjects import token
@@ -77,16 +74,12 @@ class RedisMemoryStore:
         """Return the memories of a person; see :class:`~agentic.core.agents.MemoryStore`."""
         with self._reporting():
             texts = await self._server.ask("HVALS", self._key(agent, user_id))
-        try:
-            return [Memory.model_validate(json.loads(text)) for text in texts]
-        except (ValidationError, ValueError) as exc:
-            raise AgentMemoryError(f"a stored memory of agent {agent!r} cannot be read: {exc}") from exc
+        return [Memory.read(text, f"a stored memory of agent {agent!r}") for text in texts]
 
     async def put(self, agent: str, user_id: str, memory: Memory) -> None:
         """Keep a memory; see :class:`~agentic.core.agents.MemoryStore`."""
-        text = json.dumps(memory.model_dump(mode="json", exclude_defaults=True), separators=(",", ":"))
         with self._reporting():
-            await self._server.ask("HSET", self._key(agent, user_id), memory.id, text)
+            await self._server.ask("HSET", self._key(agent, user_id), memory.id, memory.stored())
 
     async def clear(self, agent: str, user_id: str) -> int:
         """Remove the memories of a person; see :class:`~agentic.core.agents.MemoryStore`."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Protocol
-
-from pydantic import ValidationError
 
 from agentic.core.agents.memory.extracting import MemoryExtractor, RuleExtractor
 from agentic.core.agents.memory.provider import MemoryContext, MemoryScope
@@ -73,15 +70,14 @@ class KeyValueMemoryStore:
         """Return the memories of a person; see :class:`MemoryStore`."""
         try:
             found = await self._bucket.get_many(await self._bucket.keys(f"{_prefix(agent, user_id)}.*"))
-            return [Memory.model_validate(json.loads(entry.value)) for entry in found.values()]
-        except (BusError, ValidationError, ValueError) as exc:
+        except BusError as exc:
             raise AgentMemoryError(f"the memories of agent {agent!r} cannot be read: {exc}") from exc
+        return [Memory.read(entry.value, f"a stored memory of agent {agent!r}") for entry in found.values()]
 
     async def put(self, agent: str, user_id: str, memory: Memory) -> None:
         """Keep a memory; see :class:`MemoryStore`."""
-        text = json.dumps(memory.model_dump(exclude_defaults=True), separators=(",", ":"))
         try:
-            await self._bucket.put(f"{_prefix(agent, user_id)}.{token(memory.id)}", text.encode())
+            await self._bucket.put(f"{_prefix(agent, user_id)}.{token(memory.id)}", memory.stored().encode())
         except BusError as exc:
             raise AgentMemoryError(f"a memory of agent {agent!r} cannot be kept: {exc}") from exc
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agentic.core.agents.errors import ThreadFormatError, fault_of
 from agentic.core.agents.requests import PendingRequest, RequestAnswer
 from agentic.core.llm.messages import ChatMessage, ChatRole
 from agentic.core.llm.usage import TokenUsage
@@ -115,6 +117,29 @@ def _with(known: dict[str, ValueT] | None, new: dict[str, ValueT]) -> dict[str, 
 def stored_text(model: BaseModel) -> str:
     """Return JSON in ASCII, without fields that have their default: text with invalid Unicode survives it."""
     return json.dumps(model.model_dump(exclude_defaults=True), separators=(",", ":"))
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn what stored text that is not a thread raises into one error.
+
+    Args:
+        what: Begins the error.
+
+    Raises:
+        ThreadFormatError: The text cannot be read.
+    """
+    try:
+        yield
+    except ThreadFormatError:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError) as exc:  # also text that is not JSON
+        raise ThreadFormatError(f"{what}: {fault_of(exc)}") from exc
+
+
+def reading_stored(thread_id: str) -> AbstractContextManager[None]:
+    """Do :func:`reading` for a thread of a store."""
+    return reading(f"the stored thread {thread_id!r} cannot be read (restore it, or delete it)")
 
 
 def turns_of(entries: Iterable[ThreadEntry]) -> dict[str, ThreadTurn]:

@@ -12,10 +12,9 @@ from pydantic import BaseModel, ConfigDict
 from agentic.core.agents.errors import (
     ThreadConflictError,
     ThreadExistsError,
-    ThreadFormatError,
     ThreadNotFoundError,
 )
-from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata, stored_text
+from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata, reading_stored, stored_text
 from agentic.core.agents.threads.store import StoredThread
 from agentic.core.bus import KeyConflictError, KeyValue, KeyWrite, NatsAccess, token
 from agentic.core.bus.kv import MAX_WRITES, NOT_THERE
@@ -102,16 +101,14 @@ class KeyValueThreadStore:
         keys = await self._bucket.keys(f"{prefix}*")
         ordered = sorted(keys, key=lambda key: int(key.removeprefix(prefix)))
         contents = await read_large(self._bucket, ordered)
-        try:
+        with reading_stored(thread_id):
             entries = tuple(ThreadEntry.model_validate(json.loads(contents[key])) for key in ordered)
             return StoredThread(thread_id, _Meta.model_validate(json.loads(found.value)).metadata, entries)
-        except (ValueError, KeyError, RecursionError) as exc:  # also text that is not JSON
-            raise ThreadFormatError(f"the stored thread {thread_id!r} cannot be read: {exc}") from exc
 
     async def list(self, *, user_id: str | None = None, agent: str | None = None) -> Sequence[StoredThread]:
         """Return the threads of a person or an agent; see :class:`~agentic.core.agents.ThreadStore`."""
         found = await self._bucket.get_many(await self._bucket.keys("thread.*.meta"))
-        metas = [_Meta.model_validate(json.loads(entry.value)) for entry in found.values()]
+        metas = [_read_meta(key, entry.value) for key, entry in found.items()]
         wanted = [
             StoredThread(one.id, one.metadata)
             for one in metas
@@ -134,6 +131,11 @@ class KeyValueThreadStore:
 
 def _meta_key(thread_id: str) -> str:
     return f"thread.{token(thread_id)}.meta"
+
+
+def _read_meta(key: str, value: bytes) -> _Meta:
+    with reading_stored(key.removeprefix("thread.").removesuffix(".meta")):
+        return _Meta.model_validate(json.loads(value))
 
 
 def _key(thread_id: str, number: int) -> str:

@@ -60,7 +60,11 @@ class ThreadStore(Protocol):
         ...
 
     async def list(self, *, user_id: str | None = None, agent: str | None = None) -> Sequence[StoredThread]:
-        """Return the threads of a person or an agent, without their entries, oldest first."""
+        """Return the threads of a person or an agent, without their entries, oldest first.
+
+        Raises:
+            ThreadFormatError: The facts of one cannot be read.
+        """
         ...
 
     async def delete(self, thread_id: str) -> bool:

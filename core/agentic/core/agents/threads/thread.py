@@ -7,8 +7,6 @@ import json
 import time
 from collections.abc import Callable, Sequence
 
-from pydantic import ValidationError
-
 from agentic.core.agents.errors import ThreadFormatError
 from agentic.core.agents.requests import PendingRequest
 from agentic.core.agents.threads.entries import (
@@ -16,6 +14,7 @@ from agentic.core.agents.threads.entries import (
     ThreadEntry,
     ThreadMetadata,
     ThreadTurn,
+    reading,
     turns_of,
 )
 from agentic.core.agents.threads.store import ThreadStore
@@ -194,7 +193,7 @@ class AgentThread:
         Raises:
             ThreadFormatError: It is not a thread, or one of another version.
         """
-        try:
+        with reading("not a stored thread"):
             document = json.loads(data)
             version = document["format"]
             if version != THREAD_FORMAT:
@@ -209,9 +208,3 @@ class AgentThread:
                 entries=[ThreadEntry.model_validate(entry) for entry in document["entries"]],
                 is_kept=store is not None,
             )
-        except (ValidationError, KeyError, TypeError, RecursionError) as exc:
-            raise ThreadFormatError(f"not a stored thread: {exc}") from exc
-        except ValueError as exc:
-            if isinstance(exc, ThreadFormatError):
-                raise
-            raise ThreadFormatError(f"not a stored thread: {exc}") from exc
