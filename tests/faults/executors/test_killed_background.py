@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.databases import only_sqlite
-from tests.faults.executors.backgrounding import CALLS, FLOW, LOG, counting, flow, points
+from tests.faults.executors.backgrounding import CALLS, FLOW, flow
+from tests.faults.executors.squaring import LOG, points, squaring_agent
 
 from agentic.core.agents import AgentChunk, ChunkKind, ContinuationToken, InvokeOptions
 from agentic.executors import DurableBackgroundRuns
@@ -36,7 +37,7 @@ async def test_a_run_whose_workers_are_killed_gives_each_message_and_the_answer_
     catalog = WorkflowCatalog({FLOW: lambda: flow(store)})
     ledger = SqlLedger(migrated_database, project_id=project_id)
     submitter = LocalRuns(ledger, catalog)  # never entered: it accepts runs, and does not work on them
-    agent = counting(store)
+    agent = squaring_agent(CALLS, store=store)
     agent.background = DurableBackgroundRuns(FLOW, runs=submitter)
     begun = await agent.invoke_with_background(
         "Add up the squares.", options=InvokeOptions(allow_background=True)
@@ -70,5 +71,5 @@ async def test_a_run_whose_workers_are_killed_gives_each_message_and_the_answer_
     assert (answer.text, answer.usage.tool_calls) == (f"The sum is {total}.", CALLS)
     assert len(answer.messages) == 2 * CALLS + 1
     entered = Counter((tmp_path / LOG).read_text().splitlines())
-    assert entered == Counter(f"{kind} {number}" for kind, number in points())
+    assert entered == Counter(f"{kind} {number}" for kind, number in points(CALLS))
     submitter.close()

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 from tests.databases import only_sqlite
-from tests.faults.executors.conversing import CALLS, LOG, points
+from tests.faults.executors.conversing import CALLS
+from tests.faults.executors.squaring import LOG, points
 
 from agentic.mappers import Database, add_project
 
@@ -54,7 +55,7 @@ def test_a_conversation_that_is_killed_fifty_times_asks_and_calls_everything_onc
         "calls": CALLS,
     }
     entered = Counter((tmp_path / LOG).read_text().splitlines())
-    assert entered == Counter(f"{kind} {number}" for kind, number in points())
+    assert entered == Counter(f"{kind} {number}" for kind, number in points(CALLS))
     with migrated_database.reading() as session:
         crashes = session.scalar(text("SELECT max(crashes) FROM activations"))
     assert crashes == KILLS

@@ -184,7 +184,7 @@ class PiecesGoneError(BackgroundError, LookupError):
 
 
 def fault_of(error: Exception) -> str:
-    """Say why stored text cannot be read, without quoting it: it may be what a person said."""
+    """Say why stored text cannot be read, without quoting it: it may be a person's words."""
     if not isinstance(error, ValidationError):
         return line_of(error)
     faults = error.errors(include_url=False, include_context=False, include_input=False)

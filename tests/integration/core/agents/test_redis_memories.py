@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,25 +16,6 @@ from agentic.core.services import free_port
 from agentic.core.testing import MemoryStoreContract
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("ST01")]
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with Broker(tmp_path_factory.mktemp("server")) as broker:
-        yield broker
-
-
-@pytest.fixture
-def server(broker: Broker) -> Iterator[redis.Redis]:
-    """What looks at an empty server from outside."""
-    with broker.client() as client:
-        client.flushall()
-        yield client
-
-
-@pytest.fixture
-def url(broker: Broker, server: redis.Redis) -> str:
-    return broker.url(0)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -34,25 +34,6 @@ pytestmark = [pytest.mark.integration, pytest.mark.requirement("CK05")]
 
 DAY_S = 24 * 60 * 60
 SECOND_DAYS = 1 / DAY_S
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with Broker(tmp_path_factory.mktemp("server")) as broker:
-        yield broker
-
-
-@pytest.fixture
-def server(broker: Broker) -> Iterator[redis.Redis]:
-    """What looks at an empty server from outside."""
-    with broker.client() as client:
-        client.flushall()
-        yield client
-
-
-@pytest.fixture
-def url(broker: Broker, server: redis.Redis) -> str:
-    return broker.url(0)
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ class Memory(BaseModel):
             raise AgentMemoryError(f"{what} cannot be read: {fault_of(exc)}") from exc
 
     def stored(self) -> str:
-        """Return what stores keep: JSON in ASCII, in which text with invalid Unicode survives."""
+        """Return what stores keep: JSON in ASCII; text with invalid Unicode survives."""
         return json.dumps(self.model_dump(mode="json", exclude_defaults=True), separators=(",", ":"))
 
 
