@@ -19,7 +19,7 @@ _OTHERS = 0o077
 
 _IN_A_HOME = frozenset(
     {"demo", "files", "flower", "logs", "nats", "nats-accounts", "runtime.json", "runtime.json.draft"}
-    | {"supervisor.lock", "valkey"}
+    | {"serve-token", "serve-token.draft", "supervisor.lock", "valkey"}
     | {f"agentic.db{ending}" for ending in ("", "-wal", "-shm", "-journal")}
 )
 """Files this project creates in a home. A folder with other files keeps its permissions."""

@@ -93,6 +93,9 @@ class Settings(BaseModel):
         SecretStr(""),
         description="Keys of stored secrets, separated by commas: the first encrypts, all decrypt.",
     )
+    serve_token: SecretStr = Field(
+        SecretStr(""), description="Token of HTTP servers; one in `home`, made at the first start, if empty."
+    )
     nats_http_url: str = Field(
         "", description="Monitoring URL of the NATS server for `agentic doctor`: http://host:8222."
     )
@@ -225,6 +228,7 @@ def _secrets_of(settings: Settings) -> Iterator[str]:
         yield password if mark or not text.startswith(("nats:", "tls:")) else user  # a token stands alone
     yield (settings.nats_http or "").partition("://")[2].partition("/")[2]
     yield from (key.strip() for key in settings.secret_keys.get_secret_value().split(","))
+    yield settings.serve_token.get_secret_value()
 
 
 def safe_url(url: str) -> str:

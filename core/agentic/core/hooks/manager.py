@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
     from agentic.core.actors import Actor
     from agentic.core.graph import Workflow
+    from agentic.core.hooks.asgi import AsgiApp
     from agentic.core.llm.adapter import LLMAdapter
     from agentic.core.pipeline import PipelineBuilder
 
 T = TypeVar("T")
 _Claims = Sequence[tuple["LoadedPlugin", Sequence[tuple[str, T]]]]
-KINDS = ("platforms", "actors", "builders", "models", "workflows")
+KINDS = ("platforms", "actors", "builders", "models", "workflows", "http_apps")
 DEADLINE_S = 15.0
 HOOK_NAMES = tuple(sorted(name for name in vars(specs) if name.startswith("agentic_")))
 
@@ -124,6 +125,14 @@ class PluginRegistry:
             "agentic_workflows", lambda said: list(said.items())
         )
         return _by_name("workflow", found)
+
+    @cached_property
+    def http_apps(self) -> Offers[Callable[[Any], AsgiApp]]:
+        """Name -> factory of an ASGI application, of all plugins."""
+        found: _Claims[Callable[[Any], AsgiApp]] = self._gather(
+            "agentic_http", lambda said: list(said.items())
+        )
+        return _by_name("HTTP application", found)
 
     def platform(self, name: str) -> Platform:
         """Return the platform called ``name``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentic.core.hooks.markers import hookspec
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # spec types only; importing them would load rooms above this
 
     from agentic.core.actors import Actor
     from agentic.core.graph import Workflow, WorkflowEvent
+    from agentic.core.hooks.asgi import AsgiApp
     from agentic.core.hooks.findings import Finding
     from agentic.core.hooks.later import ActorAt
     from agentic.core.hooks.observed import ObservedExecution
@@ -70,6 +71,20 @@ def agentic_workflows() -> Mapping[str, Callable[[], Workflow]]:
 
     A factory is called each time and must build the same graph. A plugin that raises here is listed with
     its error and brings no workflow.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def agentic_http() -> Mapping[str, Callable[[Any], AsgiApp]]:
+    """Return name -> factory of an ASGI application, for ``agentic serve`` to mount at ``/NAME``.
+
+    A factory is called once a server starts, on its event loop. It gets a
+    :class:`~agentic.executors.serving.ServedProject`, and the application shows nothing of other projects.
+    Every request has passed the server's checks by then: host, size, origin and token. ASGI's lifespan
+    protocol opens and closes the application's resources. Names are unique over all plugins, and ``v1``,
+    ``health`` and ``openapi.json`` are the server's own. A plugin that raises here, or an application that
+    does not start, is logged and left out.
     """
     raise NotImplementedError
 
