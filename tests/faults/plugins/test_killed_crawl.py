@@ -72,7 +72,7 @@ def kill_when_done(home: Path, spec: Path, pages: int, **more: str) -> int:
     crawl = start_command(["run", str(spec), "--resume"], environment(home, **more), Path())
     deadline = time.monotonic() + 60
     while len(query(home, "select 1 from web_pages")) < pages:
-        assert crawl.poll() is None, "the crawl ended before it could be killed"
+        assert crawl.poll() is None, crawl.communicate()  # what it said
         assert time.monotonic() < deadline, "the crawl does not get on"
         time.sleep(0.01)
     crawl.send_signal(signal.SIGKILL)

@@ -94,7 +94,7 @@ def kill_when_stored(home: Path, spec: Path, files: int) -> None:
     crawl = start_command(["run", str(spec), "--resume"], environment(home), Path())
     deadline = time.monotonic() + 60
     while len(query(home, "select 1 from web_files")) < files:
-        assert crawl.poll() is None, "the crawl ended before it could be killed"
+        assert crawl.poll() is None, crawl.communicate()  # what it said
         assert time.monotonic() < deadline, "the crawl does not get on"
         time.sleep(0.01)
     crawl.send_signal(signal.SIGKILL)

@@ -52,7 +52,7 @@ def kill_when_read(home: Path, spec: Path, pages: int) -> None:
         try:
             deadline = time.monotonic() + 60
             while not query(home, f"select 1 from crawls where reread >= {pages}"):
-                assert reading.poll() is None, "it ended before it could be killed"
+                assert reading.poll() is None, reading.communicate()  # what it said
                 assert time.monotonic() < deadline, "it does not get on"
                 time.sleep(0.01)
         finally:
