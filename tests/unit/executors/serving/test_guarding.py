@@ -18,9 +18,9 @@ from starlette.types import Receive, Scope, Send
 
 from agentic.core.logging import configure_logging
 from agentic.core.masking import remember_secrets
-from agentic.executors.serving import Guarded, GuardRules, make_token
+from agentic.executors.serving import Guarded, GuardRules
 
-TOKEN = make_token()
+TOKEN = "loopback-" + "0123456789abcdef" * 2  # the same in each process of the tests: it is in names of cases
 ORIGIN = "https://chat.example.com"
 
 
