@@ -77,6 +77,11 @@ class Settings(BaseModel):
         description="Folders with your own Python files that pipelines may name as actors "
         '(./shop.py:clean), as JSON: ["/srv/shop"].',
     )
+    mcp_commands: tuple[str, ...] = Field(
+        (),
+        description="Programs, or whole command lines, that agents in the database may start as MCP servers, "
+        'as JSON: ["npx"].',
+    )
     lease_s: float = Field(
         30.0, ge=1, description="Seconds after which the work of a lost worker is taken over."
     )

@@ -90,8 +90,10 @@ if TYPE_CHECKING:
     from agentic.core.agents.tools.actors import ActorTool
     from agentic.core.agents.tools.agents import AgentTool
     from agentic.core.agents.tools.functions import FunctionTool, tool
+    from agentic.core.agents.tools.pausing import ToolPause, ToolQuestion
     from agentic.core.agents.tools.runs import PipelineTool, WorkflowTool
     from agentic.core.agents.tools.tool import ExternalTool, Tool, ToolContext, ask_person
+    from agentic.core.agents.tools.toolset import Toolset
     from agentic.core.agents.tracing.observing import (
         AgentObserver,
         ObservedWork,
@@ -193,6 +195,8 @@ _HOMES = {
     "AgentTool": "tools.agents",
     "PipelineTool": "tools.runs",
     "WorkflowTool": "tools.runs",
+    **dict.fromkeys(("ToolPause", "ToolQuestion"), "tools.pausing"),
+    "Toolset": "tools.toolset",
     **dict.fromkeys(("FunctionTool", "tool"), "tools.functions"),
     **dict.fromkeys(("WorkflowAgent", "WorkflowAsAgent", "chat_messages", "total_usage"), "workflow_agents"),
     **dict.fromkeys(("ExternalTool", "Tool", "ToolContext", "ask_person"), "tools.tool"),
@@ -290,6 +294,9 @@ __all__ = [
     "ToolContext",
     "ToolDefinitionError",
     "ToolError",
+    "ToolPause",
+    "ToolQuestion",
+    "Toolset",
     "UsageLimits",
     "UserMemories",
     "VectorEntry",

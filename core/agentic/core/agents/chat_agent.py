@@ -20,14 +20,14 @@ from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.functions import as_tool
 from agentic.core.agents.tools.tool import NAME, Tool
+from agentic.core.agents.tools.toolset import Toolset, check_tools
 from agentic.core.agents.turns.running import TurnRun
 from agentic.core.llm.adapter import LLMAdapter, StructuredMode
 from agentic.core.llm.registry import llm
 from agentic.core.llm.requests import ModelSettings
-from agentic.core.llm.structured import OUTPUT_TOOL
 
-ToolLike = Tool | Callable[..., Any] | Agent[Any]
-"""A tool, a function, or another agent."""
+ToolLike = Tool | Toolset | Callable[..., Any] | Agent[Any]
+"""A tool, a set of tools, a function, or another agent."""
 
 
 class ChatAgent(Agent[OutputT], Generic[OutputT]):
@@ -46,7 +46,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
             the provider.
         name: 1 to 64 letters, digits, ``_`` or ``-``.
         description: Its use; for models that choose among agents.
-        tools: Tools, functions, and other agents.
+        tools: Tools, toolsets, functions, and other agents.
         output_type: The type of the answer; text if omitted.
         structured: How the model is bound to that type; its best way if omitted.
         limits: Limits of a turn.
@@ -125,11 +125,13 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         self.description = description
         self.store = store
         self.background = background
+        given = tuple(tools)
         self.setup = AgentSetup(
             name=name,
             model=llm(model) if isinstance(model, str) else model,
             instructions=instructions,
-            tools=_checked([as_tool(one) for one in tools]),
+            tools=check_tools(as_tool(one) for one in given if not isinstance(one, Toolset)),
+            toolsets=tuple(one for one in given if isinstance(one, Toolset)),
             output_type=output_type,
             structured=structured,
             limits=limits,
@@ -141,7 +143,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
 
     @property
     def tools(self) -> Sequence[Tool]:
-        """The tools that it can call."""
+        """The tools that it can call, without the tools of its toolsets."""
         return self.setup.tools
 
     async def respond(
@@ -149,6 +151,12 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
     ) -> AgentResponse[OutputT]:
         """Take a turn, or continue one; see :class:`Agent`."""
         return await TurnRun(self.setup, thread, options, emit).run(given)
+
+    async def aclose(self) -> None:
+        """Close the connections of its model and its toolsets."""
+        for toolset in self.setup.toolsets:
+            await toolset.aclose()
+        await self.setup.model.aclose()
 
     @staticmethod
     def builder() -> ChatAgentBuilder:
@@ -226,16 +234,3 @@ class ChatAgentBuilder:
         if "model" not in self._parts:
             raise ValueError("a chat agent needs a model: .model('provider:name')")
         return ChatAgent(**self._parts)
-
-
-def _checked(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    names: set[str] = set()
-    for tool in tools:
-        if tool.name in names or tool.name == OUTPUT_TOOL:
-            raise ToolDefinitionError(
-                f"two tools are called {tool.name!r}; rename one: tool(name=...)"
-                if tool.name in names
-                else f"the name {OUTPUT_TOOL!r} is reserved for structured output; rename the tool"
-            )
-        names.add(tool.name)
-    return tuple(tools)

@@ -238,6 +238,8 @@ class ContextJournal:
         if request.call is None:
             raise ValueError("the workflow of an agent in a graph asks by itself")
         key = f"{part}{request.call.id}"
+        if request.asked_by and request.kind is RequestKind.INFO:  # a call may ask several times
+            key = f"{key}:{request.id}"
         number = await self._number_of(key)
         asked_for = await self._ctx.once(f"agent.asked.{number}", lambda: request.id)
         if asked_for != request.id:
@@ -254,11 +256,14 @@ class ContextJournal:
             "arguments": request.call.arguments,
             "call": request.call.id,
         }
+        if request.data is not None:
+            call["data"] = request.data
         try:
-            if request.kind is RequestKind.RESULT:
+            if request.kind is not RequestKind.APPROVAL:
                 asked = ApprovalRequest(action=request.question or request.call.name, details=call)
                 result = await self._ctx.request_info(asked, str, deadline=deadline, number=number)
-                return RequestAnswer(request_id=request.id, result=result)
+                is_given = bool(result) or request.kind is RequestKind.RESULT  # no text declines a question
+                return RequestAnswer(request_id=request.id, approved=is_given, result=result)
             asked = ApprovalRequest(action=f"call {request.call.name}", details=call)
             response = await self._ctx.request_info(asked, ApprovalResponse, deadline=deadline, number=number)
         except RequestExpiredError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,7 +25,7 @@ class RequestKind(StrEnum):
     """The result of this call is needed. The tool is outside: a person, or another program."""
 
     INFO = "info"
-    """A workflow behind the agent asks."""
+    """A workflow behind the agent asks, or a call that is running."""
 
 
 class PendingRequest(BaseModel):
@@ -42,7 +42,8 @@ class PendingRequest(BaseModel):
     id: str
     kind: RequestKind
     call: ToolCall | None = Field(default=None, description="The call that waits; None for a workflow.")
-    data: JSONValue = Field(default=None, description="The question of a workflow.")
+    asked_by: str = Field(default="", description="Id of the running call that asks, if one does.")
+    data: JSONValue = Field(default=None, description="The question of a workflow, or facts of a question.")
     response_type: str = Field(default="", description="The type of the answer to a workflow.")
     question: str = Field(default="", description="For the person who answers.")
     raised_at: float = Field(description="Seconds since the epoch.")
@@ -73,6 +74,14 @@ AgentInput = str | ChatMessage | RequestAnswer | Iterable[ChatMessage | RequestA
 
 def request_id(turn: str, call: ToolCall, tool_version: str) -> str:
     """Return the id of a request for a call: equal only if nothing of it has changed."""
-    parts = [turn, call.id, call.name, tool_version, call.arguments]
+    return _digest([turn, call.id, call.name, tool_version, call.arguments])
+
+
+def question_id(turn: str, call: ToolCall, tool_version: str, question: str) -> str:
+    """Return the id of a question of a running call; see :func:`request_id`."""
+    return _digest([turn, call.id, call.name, tool_version, call.arguments, question])
+
+
+def _digest(parts: Sequence[JSONValue]) -> str:
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]

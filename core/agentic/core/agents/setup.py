@@ -10,6 +10,7 @@ from agentic.core.agents.limits import UsageLimits
 from agentic.core.agents.memory.provider import MemoryProvider
 from agentic.core.agents.reducers.reducer import ChatReducer
 from agentic.core.agents.tools.tool import Tool
+from agentic.core.agents.tools.toolset import Toolset
 from agentic.core.llm.adapter import LLMAdapter, StructuredMode
 from agentic.core.llm.requests import ModelSettings
 from agentic.core.records import record
@@ -23,6 +24,7 @@ class AgentSetup:
     model: LLMAdapter
     instructions: str
     tools: Sequence[Tool]
+    toolsets: Sequence[Toolset]
     output_type: Any
     structured: StructuredMode | None
     limits: UsageLimits

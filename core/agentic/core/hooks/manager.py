@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import typer
 
     from agentic.core.actors import Actor
+    from agentic.core.agents.tools.toolset import Toolset
     from agentic.core.graph import Workflow
     from agentic.core.hooks.asgi import AsgiApp
     from agentic.core.llm.adapter import LLMAdapter
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _Claims = Sequence[tuple["LoadedPlugin", Sequence[tuple[str, T]]]]
-KINDS = ("platforms", "actors", "builders", "models", "workflows", "http_apps")
+KINDS = ("platforms", "actors", "builders", "models", "toolsets", "workflows", "http_apps")
 DEADLINE_S = 15.0
 HOOK_NAMES = tuple(sorted(name for name in vars(specs) if name.startswith("agentic_")))
 
@@ -117,6 +118,14 @@ class PluginRegistry:
             "agentic_models", lambda said: list(said.items())
         )
         return _by_name("provider of models", found)
+
+    @cached_property
+    def toolsets(self) -> Offers[Callable[..., Toolset]]:
+        """Kind -> factory of toolsets of agents, of all plugins."""
+        found: _Claims[Callable[..., Toolset]] = self._gather(
+            "agentic_toolsets", lambda said: list(said.items())
+        )
+        return _by_name("kind of toolset", found)
 
     @cached_property
     def workflows(self) -> Offers[Callable[[], Workflow]]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # spec types only; importing them would load rooms above this
     import typer
 
     from agentic.core.actors import Actor
+    from agentic.core.agents.tools.toolset import Toolset
     from agentic.core.graph import Workflow, WorkflowEvent
     from agentic.core.hooks.asgi import AsgiApp
     from agentic.core.hooks.findings import Finding
@@ -61,6 +62,17 @@ def agentic_models() -> Mapping[str, Callable[..., LLMAdapter]]:
     A factory gets the name of the model, and options by name. It imports the provider's library, and raises
     ``MissingSdkError`` without it. Providers are unique over all plugins, as platforms are. A plugin that
     raises here is listed with its error and brings no models.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def agentic_toolsets() -> Mapping[str, Callable[..., Toolset]]:
+    """Return kind -> factory of toolsets, for agents that are data. Called once, when one is first used.
+
+    Kinds that specs know: ``mcp`` gets a :class:`~agentic.core.agents.specs.toolsets.McpToolSpec` and the
+    values of secrets; ``code_mode`` gets the tools that it stands for. A plugin that raises here is listed
+    with its error and brings no toolset.
     """
     raise NotImplementedError
 

@@ -192,7 +192,9 @@ async def test_a_failing_tool_is_tried_again_and_its_secrets_stay_out_of_the_con
     async def result(how: str) -> ToolResult:
         tries.clear()
         call = ToolCall(id="c", name="flaky", arguments={"how": how})
-        return await call_tool(flaky, call, None, wait)  # type: ignore[arg-type]  # it takes no context
+        found = await call_tool(flaky, call, None, wait)  # type: ignore[arg-type]  # it takes no context
+        assert isinstance(found, ToolResult)
+        return found
 
     with capture_logs():
         assert (await result("recovers")).content == "done"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from agentic.core.agents.chat_agent import ChatAgent
+from agentic.core.agents.errors import ToolDefinitionError
 from agentic.core.agents.memory.provider import MemoryProvider
 from agentic.core.agents.memory.stored import InMemoryProvider, MemoryStore, StoredMemoryProvider
 from agentic.core.agents.reducers.counting import (
@@ -25,10 +26,13 @@ from agentic.core.agents.specs.spec import (
     chosen,
 )
 from agentic.core.agents.specs.tools import make_tool, with_approval
+from agentic.core.agents.specs.toolsets import McpToolSpec, make_toolset
 from agentic.core.agents.structured import OutputSchema
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.tools.actors import ContextOf
 from agentic.core.agents.tools.tool import Tool
+from agentic.core.agents.tools.toolset import Toolset
+from agentic.core.hooks import get_registry
 from agentic.core.llm.adapter import LLMAdapter
 from agentic.core.secret_names import folded_name
 
@@ -83,16 +87,32 @@ def _tools(
     secrets: Mapping[str, str],
     memories: Mapping[str, MemoryStore],
     context: ContextOf | None,
-) -> list[Tool]:
+) -> list[Tool | Toolset]:
     made: list[Tool] = []
+    servers: list[Toolset] = []
     for entry in spec.tools:
         if isinstance(entry, str):
             made.append(make_tool(entry, context))
+        elif isinstance(entry, McpToolSpec):
+            servers.append(make_toolset(entry, secrets))
         else:
             name = entry.name or "agent"
             below = build_agent(entry.agent, name=name, secrets=secrets, memories=memories, context=context)
             made.append(below.as_tool(name=entry.name))
-    return with_approval(made, spec.approval) if spec.approval else made
+    tools: list[Tool | Toolset] = [*(with_approval(made, spec.approval) if spec.approval else made), *servers]
+    return tools if spec.code_mode == "off" else _in_code_mode(tools, spec.code_mode)
+
+
+def _in_code_mode(tools: Sequence[Tool | Toolset], mode: str) -> list[Tool | Toolset]:
+    """Put tools behind programs, but external ones."""
+    toolsets = get_registry().toolsets
+    if "code_mode" not in toolsets:
+        raise ToolDefinitionError(
+            "the plugin for code mode is not installed, or disabled; see `agentic plugins`"
+        )
+    outside = [one for one in tools if isinstance(one, Tool) and one.is_external]
+    inside = [one for one in tools if one not in outside]
+    return [*outside, toolsets["code_mode"](inside, mode)]
 
 
 def _reducer(spec: AgentSpec, model: LLMAdapter, secrets: Mapping[str, str]) -> ChatReducer | None:

@@ -19,6 +19,7 @@ from agentic.core.agents.specs.spec import (
     chosen,
 )
 from agentic.core.agents.specs.tools import make_tool, with_approval
+from agentic.core.agents.specs.toolsets import McpToolSpec, toolset_faults
 from agentic.core.agents.structured import OutputSchema
 from agentic.core.agents.tools.tool import Tool
 from agentic.core.errors import AgenticError
@@ -170,7 +171,8 @@ def _owner(place: Place, data: object) -> type[BaseModel] | None:
         case (*_, "tools", int(), "agent"):
             return AgentSpec
         case (*_, "tools", int()):
-            return AgentToolSpec
+            found = _value_at(data, place)
+            return McpToolSpec if isinstance(found, dict) and "mcp" in found else AgentToolSpec
         case (*_, "fallback", int()) | (*_, "model"):
             return ModelChoice
         case _:
@@ -212,6 +214,10 @@ def _faults(spec: AgentSpec, place: Place) -> Iterator[Fault]:
         if isinstance(entry, AgentToolSpec):
             yield from _faults(entry.agent, (*here, "agent"))
             continue
+        if isinstance(entry, McpToolSpec):
+            for at, message in toolset_faults(entry):
+                yield Fault(place=(*here, *at), message=message)
+            continue
         try:
             made.append(make_tool(entry))
         except (AgenticError, ValueError) as exc:
@@ -234,7 +240,8 @@ def _choices(spec: AgentSpec) -> Iterator[tuple[Place, ModelChoice]]:
 
 def _approval_faults(spec: AgentSpec, made: Sequence[Tool], place: Place) -> Iterator[Fault]:
     below = [entry for entry in spec.tools if isinstance(entry, AgentToolSpec)]
-    if len(made) + len(below) < len(spec.tools):
+    servers = sum(1 for entry in spec.tools if isinstance(entry, McpToolSpec))
+    if len(made) + len(below) + servers < len(spec.tools):
         return  # a tool that cannot be made may be the one
     names = [entry.name or entry.agent.name or "agent" for entry in below]
     seen: set[str] = set()

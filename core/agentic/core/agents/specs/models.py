@@ -14,6 +14,7 @@ from agentic.core.agents.specs.spec import (
     SummaryReducer,
     chosen,
 )
+from agentic.core.agents.specs.toolsets import SECRET_HEAD, McpToolSpec, secret_named
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.llm.adapter import LLMAdapter
@@ -22,24 +23,14 @@ from agentic.core.llm.wrappers.fallback import FallbackModel
 from agentic.core.llm.wrappers.retrying import MODEL_RETRIES, RetryingModel
 from agentic.core.masking import is_telling
 from agentic.core.pipeline.expressions.suggestions import unknown_word
-from agentic.core.secret_names import folded_name, secret_name_fault
-from agentic.core.types import JSONValue
-
-_HEAD = "${secrets."
-
-
-def secret_in(value: JSONValue) -> str | None:
-    """Return the name of the secret that an option refers to, as ``${secrets.NAME}``."""
-    if not isinstance(value, str) or not value.startswith(_HEAD) or not value.endswith("}"):
-        return None
-    name = value[len(_HEAD) : -1]
-    return None if secret_name_fault(name) else name
+from agentic.core.secret_names import folded_name
 
 
 def secret_names(spec: AgentSpec) -> list[str]:
     """Return the names of the secrets that an agent and the agents below it need, without duplicates."""
-    found = (secret_in(value) for choice in all_models(spec) for value in choice.options.values())
-    return list(dict.fromkeys(name for name in found if name is not None))
+    options = (secret_named(value) for choice in all_models(spec) for value in choice.options.values())
+    servers = (secret_named(value) for one in all_servers(spec) for _, value in one.settings())
+    return list(dict.fromkeys(name for name in (*options, *servers) if name is not None))
 
 
 def all_models(spec: AgentSpec) -> Iterator[ModelChoice]:
@@ -50,6 +41,15 @@ def all_models(spec: AgentSpec) -> Iterator[ModelChoice]:
     for tool in spec.tools:
         if isinstance(tool, AgentToolSpec):
             yield from all_models(tool.agent)
+
+
+def all_servers(spec: AgentSpec) -> Iterator[McpToolSpec]:
+    """Yield the MCP servers of an agent, and of the agents below it."""
+    for tool in spec.tools:
+        if isinstance(tool, McpToolSpec):
+            yield tool
+        elif isinstance(tool, AgentToolSpec):
+            yield from all_servers(tool.agent)
 
 
 def make_model(models: Sequence[ModelChoice], max_attempts: int, secrets: Mapping[str, str]) -> LLMAdapter:
@@ -83,9 +83,9 @@ def option_faults(choice: ModelChoice) -> Iterator[tuple[tuple[str, ...], str]]:
             yield ("model",), str(exc)
     known = list(inspect.signature(models[provider]).parameters)[1:]
     for name, value in choice.options.items():
-        if isinstance(value, str) and _HEAD in value and secret_in(value) is None:
+        if isinstance(value, str) and SECRET_HEAD in value and secret_named(value) is None:
             yield ("options", name), "a secret must stand alone: ${secrets.NAME}"
-        elif is_telling(name) and secret_in(value) is None:
+        elif is_telling(name) and secret_named(value) is None:
             yield (
                 ("options", name),
                 "it is a secret; store it with `agentic secrets set NAME`, and write ${secrets.NAME} here",
@@ -97,7 +97,7 @@ def option_faults(choice: ModelChoice) -> Iterator[tuple[tuple[str, ...], str]]:
 def _model(choice: ModelChoice, secrets: Mapping[str, str]) -> LLMAdapter:
     options: dict[str, object] = {}
     for key, value in choice.options.items():
-        name = secret_in(value)
+        name = secret_named(value)
         if name is not None and folded_name(name) not in secrets:
             raise ValueError(
                 f"the secret {name!r} is needed for {choice.model}; pass secrets={{{name!r}: ...}}"

@@ -20,6 +20,7 @@ from pydantic import (
 
 from agentic.core.actors.own_code import own_file, own_name
 from agentic.core.agents.limits import UsageLimits
+from agentic.core.agents.specs.toolsets import McpToolSpec
 from agentic.core.hooks.offers import is_own_code
 from agentic.core.llm.requests import ModelSettings
 from agentic.core.types import JSONValue
@@ -149,8 +150,12 @@ class AgentSpec(BaseModel):
     instructions: str = Field(default="", description="The system prompt.")
     tools: tuple[ToolEntry, ...] = Field(
         default=(),
-        description="``./tools.py:function``, ``ask_person``, ``actor:NAME``, ``pipeline:FILE``, or "
-        "``{agent: ...}``.",
+        description="``./tools.py:function``, ``ask_person``, ``actor:NAME``, ``pipeline:FILE``, "
+        "``{agent: ...}`` or ``{mcp: ...}``.",
+    )
+    code_mode: Literal["off", "auto", "always"] = Field(
+        default="off",
+        description="The model calls the tools from programs: ``auto`` does so from ten tools on.",
     )
     approval: dict[str, Literal["always", "never"]] = Field(
         default_factory=dict, description="Tool -> whether a person must approve its calls."
@@ -202,10 +207,20 @@ class AgentToolSpec(BaseModel):
     name: str | None = Field(default=None, description="Name of the tool; the agent's if omitted.")
 
 
+def _tool_kind(given: object) -> str:
+    if isinstance(given, str):
+        return "name"
+    has_server = isinstance(given, McpToolSpec) or (isinstance(given, Mapping) and "mcp" in given)
+    return "server" if has_server else "parts"
+
+
 ToolEntry = Annotated[
-    Annotated[str, Tag("name")] | Annotated[AgentToolSpec, Tag("parts")], Discriminator(_entry_kind)
+    Annotated[str, Tag("name")]
+    | Annotated[AgentToolSpec, Tag("parts")]
+    | Annotated[McpToolSpec, Tag("server")],
+    Discriminator(_tool_kind),
 ]
-"""The tool of a spec: its name, or an agent."""
+"""The tool of a spec: its name, an agent, or an MCP server."""
 
 AgentSpec.model_rebuild()
 

@@ -91,6 +91,6 @@ class SpecAgent(Agent[Any]):
         return self._built[1]
 
     async def aclose(self) -> None:
-        """Close the connections of its models."""
+        """Close the connections of its models and MCP servers."""
         if self._built is not None:
-            await self._built[1].setup.model.aclose()
+            await self._built[1].aclose()

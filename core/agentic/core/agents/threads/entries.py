@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.agents.errors import ThreadFormatError, fault_of
 from agentic.core.agents.requests import PendingRequest, RequestAnswer
+from agentic.core.agents.tools.pausing import KeptPause
 from agentic.core.llm.messages import ChatMessage, ChatRole
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.records import record
@@ -50,6 +51,7 @@ class ThreadEntry(BaseModel):
     answers: tuple[RequestAnswer, ...] = ()
     ended: str | None = Field(default=None, description="``complete`` or ``stopped``: the turn's end.")
     reason: str = ""
+    paused: dict[str, KeptPause] = Field(default_factory=dict, description="Call -> its pause.")
     notes: dict[str, JSONValue] = Field(default_factory=dict, description="Kept effects, such as summaries.")
     state: JSONValue = Field(
         default=None, description="Of a workflow behind the agent: its pause, or its result."
@@ -71,6 +73,7 @@ class ThreadTurn:
         ended: ``complete`` or ``stopped``, if it has ended.
         reason: Why it stopped.
         state: The last state of a workflow behind the agent.
+        paused: The last pause of each call, by its id.
     """
 
     id: str
@@ -83,6 +86,7 @@ class ThreadTurn:
     ended: str | None = None
     reason: str = ""
     state: JSONValue = None
+    paused: dict[str, KeptPause] | None = None
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
@@ -107,6 +111,7 @@ class ThreadTurn:
             entry.ended or self.ended,
             entry.reason or self.reason,
             self.state if entry.state is None else entry.state,
+            _with(self.paused, entry.paused),
         )
 
 

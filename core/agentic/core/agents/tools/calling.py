@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from pydantic_core import to_jsonable_python
 
 from agentic.core.agents.errors import ToolError
+from agentic.core.agents.tools.pausing import ToolPause
 from agentic.core.agents.tools.tool import Tool, ToolContext
 from agentic.core.errors import line_of, name_of
 from agentic.core.graph.model.policies import delay_before_retry
@@ -25,8 +26,8 @@ async def call_tool(
     call: ToolCall,
     context: ToolContext,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-) -> ToolResult:
-    """Return the result of a call: its value, or the error as the model reads it.
+) -> ToolResult | ToolPause:
+    """Return the result of a call: its value, the error as the model reads it, or a pause.
 
     Args:
         tool: The tool.
@@ -42,6 +43,8 @@ async def call_tool(
         try:
             async with asyncio.timeout(tool.timeout_s):
                 value = await tool.call(call.arguments, context)
+            if isinstance(value, ToolPause):
+                return value
             content = as_json(value)
             if is_too_deep(content):
                 raise ToolError(f"the result is nested more than {MAX_NESTING} levels deep")

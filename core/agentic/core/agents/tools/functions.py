@@ -10,6 +10,7 @@ from pydantic import ConfigDict, PydanticSchemaGenerationError, ValidationError,
 from pydantic.fields import FieldInfo
 
 from agentic.core.agents.errors import ToolArgumentsError, ToolDefinitionError
+from agentic.core.agents.tools.pausing import ToolPause
 from agentic.core.agents.tools.tool import Approval, Tool, ToolContext
 from agentic.core.graph.codec.hints import enclosing_names
 from agentic.core.graph.model.policies import ONCE, RetryPolicy
@@ -70,7 +71,7 @@ class FunctionTool(Tool):
         """Call the function."""
         return self.function(*args, **kwargs)
 
-    async def call(self, arguments: Mapping[str, JSONValue], context: ToolContext) -> JSONValue:
+    async def call(self, arguments: Mapping[str, JSONValue], context: ToolContext) -> JSONValue | ToolPause:
         """Validate the arguments and call the function; see :class:`Tool`."""
         try:
             checked = self._model.model_validate(dict(arguments))
@@ -82,7 +83,7 @@ class FunctionTool(Tool):
         if self._context_name is not None:
             given[self._context_name] = context
         if inspect.iscoroutinefunction(self.function):
-            found: JSONValue = await self.function(**given)
+            found: JSONValue | ToolPause = await self.function(**given)
         else:
             found = await in_thread(self.function, **given)
         return found

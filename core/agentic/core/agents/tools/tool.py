@@ -13,9 +13,11 @@ from agentic.core.agents.errors import ToolDefinitionError
 from agentic.core.agents.journal import EffectJournal
 from agentic.core.agents.limits import LimitCheck
 from agentic.core.agents.responses import AgentChunk
+from agentic.core.agents.tools.pausing import Continued, ToolPause
 from agentic.core.errors import line_of
 from agentic.core.graph.model.policies import ONCE, RetryPolicy
 from agentic.core.linear import LinearPattern
+from agentic.core.llm.messages import ToolCall
 from agentic.core.llm.requests import ToolDefinition
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.logging import get_logger
@@ -28,6 +30,10 @@ NAME = LinearPattern(r"[A-Za-z0-9_-]{1,64}")
 
 Approval = Literal["never", "always"] | Callable[[Mapping[str, JSONValue]], bool]
 """Whether a person must approve a call: a function gets the arguments and returns True if one must."""
+
+
+async def no_refusal(_: ToolCall) -> None:
+    """Refuse nothing."""
 
 
 @record(kw_only=True)
@@ -46,6 +52,9 @@ class ToolContext:
         add_usage: Takes the use of models by the tool.
         journal: Keeps the effects of the call, each once.
         limit_reached: Checks the limits of the agent before more use of models.
+        continued: The pause that this call continues from, with the answers; see
+            :class:`~agentic.core.agents.ToolPause`.
+        refusal_of: Returns why a guard of the agent refuses a call inside of this one.
     """
 
     agent: str
@@ -59,6 +68,8 @@ class ToolContext:
     add_usage: Callable[[TokenUsage], None]
     journal: EffectJournal
     limit_reached: LimitCheck
+    continued: Continued | None = None
+    refusal_of: Callable[[ToolCall], Awaitable[str | None]] = no_refusal
 
 
 class Tool(ABC):
@@ -127,8 +138,8 @@ class Tool(ABC):
         return self.approval == "always"
 
     @abstractmethod
-    async def call(self, arguments: Mapping[str, JSONValue], context: ToolContext) -> JSONValue:
-        """Return the result of a call.
+    async def call(self, arguments: Mapping[str, JSONValue], context: ToolContext) -> JSONValue | ToolPause:
+        """Return the result of a call, or a pause.
 
         Raises:
             ToolArgumentsError: The arguments do not fit; the model reads why, and can correct them.

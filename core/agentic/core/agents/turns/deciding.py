@@ -9,6 +9,7 @@ from agentic.core.agents.limits import call_text, is_same_call
 from agentic.core.agents.requests import PendingRequest, RequestAnswer, RequestKind, request_id
 from agentic.core.agents.structured import is_output_call
 from agentic.core.agents.threads.entries import ThreadTurn
+from agentic.core.agents.tools.pausing import MAX_PAUSES, KeptPause, answer_in_time, requests_of
 from agentic.core.agents.tools.tool import Tool
 from agentic.core.llm.messages import ChatMessage, ToolCall, ToolResult
 from agentic.core.records import record
@@ -114,10 +115,10 @@ def _for_calls(  # noqa: PLR0913, PLR0917  # the facts of one decision
         match _fate(turn, call, tools, now, approval_s, seen):
             case ToolResult() as result:
                 settled.append(result)
-            case PendingRequest() as request:
-                waiting.append(request)
+            case tuple() as requests:
+                waiting += requests
             case None:
-                ready.append((f"tool.{number}.{index}", call))
+                ready.append((_key(turn, call, number, index), call))
             case "later":
                 pass
             case never:
@@ -130,15 +131,15 @@ def _for_calls(  # noqa: PLR0913, PLR0917  # the facts of one decision
     return AskFor(tuple(waiting), tuple(one for one in waiting if one.id not in asked))
 
 
-def _fate(  # noqa: PLR0911  # one return for each reason
+def _fate(  # one return for each reason
     turn: ThreadTurn,
     call: ToolCall,
     tools: Mapping[str, Tool],
     now: float,
     approval_s: float | None,
     seen: set[str],
-) -> ToolResult | PendingRequest | Literal["later"] | None:
-    """Return a call's result or request; None if it shall run, "later" if its twin runs first."""
+) -> ToolResult | tuple[PendingRequest, ...] | Literal["later"] | None:
+    """Return a call's result or requests; None if it shall run, "later" if its twin runs first."""
     tool = tools.get(call.name)
     if tool is None:
         return _refused(
@@ -151,19 +152,52 @@ def _fate(  # noqa: PLR0911  # one return for each reason
         if key in seen:
             return "later"
         seen.add(key)
+    if call.id in (turn.paused or {}):
+        return _fate_of_paused(turn, call, tool, now, approval_s)
     if call.invalid is not None or not (tool.is_external or tool.needs_approval(call.arguments)):
         return None
+    return _fate_of_asked(turn, call, tool, now, approval_s)
+
+
+def _fate_of_asked(
+    turn: ThreadTurn, call: ToolCall, tool: Tool, now: float, approval_s: float | None
+) -> ToolResult | tuple[PendingRequest, ...] | None:
+    """Return the fate of a call that a person or a program decides."""
     request = _request(turn, call, tool, now, approval_s)
     answer = (turn.answers or {}).get(request.id)
     if answer is None:
         if request.expires_at is not None and request.expires_at <= now:
             return _refused(call, "no person answered in time; the tool was not called")
-        return request
+        return (request,)
     if not answer.approved:
         return _refused(call, _rejection(answer))
     if tool.is_external:
         return ToolResult(call_id=call.id, name=call.name, content=answer.result)
     return None
+
+
+def _fate_of_paused(
+    turn: ThreadTurn, call: ToolCall, tool: Tool, now: float, approval_s: float | None
+) -> ToolResult | tuple[PendingRequest, ...] | None:
+    kept = (turn.paused or {})[call.id]
+    if kept.number > MAX_PAUSES:
+        return _refused(call, f"the tool has asked {MAX_PAUSES} times without a result; it was stopped")
+    asked = questions_of(turn, call, tool, kept, now, approval_s)
+    waiting = [one for one in asked.values() if answer_in_time(one, turn.answers, now) is None]
+    return tuple(waiting) or None
+
+
+def questions_of(  # the facts of one decision
+    turn: ThreadTurn, call: ToolCall, tool: Tool, kept: KeptPause, now: float, approval_s: float | None
+) -> dict[str, PendingRequest]:
+    """Return the requests of a paused call by the key of the question; one that was asked stays the same."""
+    made = requests_of(turn.id, call, tool.version, kept, now, approval_s)
+    return {key: (turn.asked or {}).get(one.id, one) for key, one in made.items()}
+
+
+def _key(turn: ThreadTurn, call: ToolCall, number: int, index: int) -> str:
+    kept = (turn.paused or {}).get(call.id)
+    return f"tool.{number}.{index}" if kept is None else f"tool.{number}.{index}.{kept.number}"
 
 
 def _request(

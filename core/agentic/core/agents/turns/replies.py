@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
 from agentic.core.agents.conversation import from_agent
+from agentic.core.agents.tools.pausing import ToolPause
 from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall, ToolResult
 from agentic.core.llm.requests import ModelReply, StopReason
 from agentic.core.llm.structured import OUTPUT_TOOL
@@ -16,9 +17,10 @@ from agentic.core.types import JSONValue
 
 
 class _StoredCall(BaseModel):
-    """A call in a journal."""
+    """A call in a journal: its result, or its pause."""
 
-    result: ToolResult
+    result: ToolResult | None = None
+    pause: ToolPause | None = None
     usage: TokenUsage
 
 
@@ -67,13 +69,24 @@ def accepting(message: ChatMessage) -> tuple[ChatMessage, ...]:
     return (ChatMessage.tool(*results),) if results else ()
 
 
-def store_call(result: ToolResult, used: Iterable[TokenUsage]) -> JSONValue:
-    """Return a finished call as a journal keeps it, with the use of models in it."""
-    usage = sum(used, TokenUsage(tool_calls=1))
-    return _StoredCall(result=result, usage=usage).model_dump(mode="json", exclude_defaults=True)
+def store_call(found: ToolResult | ToolPause, used: Iterable[TokenUsage], *, is_first: bool) -> JSONValue:
+    """Return a finished or paused call as a journal keeps it, with the use of models in it.
+
+    Args:
+        found: The result, or the pause.
+        used: The use of models since the last pause.
+        is_first: Whether the call has not paused before, so that it counts.
+    """
+    usage = sum(used, TokenUsage(tool_calls=1 if is_first else 0))
+    kept = _StoredCall(pause=found, usage=usage) if isinstance(found, ToolPause) else None
+    kept = kept or _StoredCall(result=cast(ToolResult, found), usage=usage)
+    return kept.model_dump(mode="json", exclude_defaults=True)
 
 
-def restore_call(stored: JSONValue) -> tuple[ToolResult, TokenUsage]:
+def restore_call(stored: JSONValue) -> tuple[ToolResult | ToolPause, TokenUsage]:
     """Return the call that :func:`store_call` gave."""
     kept = _StoredCall.model_validate(stored)
-    return kept.result, kept.usage
+    found = kept.result or kept.pause
+    if found is None:
+        raise ValueError("a stored call has neither a result nor a pause")
+    return found, kept.usage

@@ -24,7 +24,9 @@ from agentic.core.agents.threads.entries import ThreadEntry, ThreadTurn
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.calling import call_tool, failed
 from agentic.core.agents.tools.large_results import READ_RESULT, ReadResult, cut_result, large_results
+from agentic.core.agents.tools.pausing import Continued, KeptPause, ToolPause, answer_in_time
 from agentic.core.agents.tools.tool import Tool, ToolContext
+from agentic.core.agents.tools.toolset import check_tools
 from agentic.core.agents.tracing.observing import current_observer
 from agentic.core.agents.turns.deciding import (
     AskFor,
@@ -33,6 +35,7 @@ from agentic.core.agents.turns.deciding import (
     RunCalls,
     SettleCalls,
     next_step,
+    questions_of,
 )
 from agentic.core.agents.turns.inputs import check_input, in_time, key_note, parted, turn_of_key
 from agentic.core.agents.turns.replies import (
@@ -101,6 +104,7 @@ class TurnRun:
 
     async def _run(self, given: AgentInput) -> AgentResponse[Any]:
         self._prepare()
+        await self._find_tools()
         await self._take_in(given)
         await self.emit(self._chunk(ChunkKind.STARTED))
         while True:
@@ -131,14 +135,19 @@ class TurnRun:
         self.journal = self.options.journal or ThreadJournal()
         kind = self.options.output_type or self.agent.output_type
         self.output = None if kind in (None, str) else output_spec(kind)
-        self._find_tools()
         if self.thread.metadata.agent != self.agent.name:
             raise ThreadMisfitError(
                 self.thread.id, self.agent.name, f"it belongs to agent {self.thread.metadata.agent!r}"
             )
 
-    def _find_tools(self) -> None:
-        self.tools = {tool.name: tool for tool in self.agent.tools}
+    async def _find_tools(self) -> None:
+        tools = list(self.agent.tools)
+        for toolset in self.agent.toolsets:
+            tools += await toolset.tools()
+        self.tools = {tool.name: tool for tool in check_tools(tools)}
+        self._find_reader()
+
+    def _find_reader(self) -> None:
         if found := large_results(self.thread.notes):
             self.tools.setdefault(READ_RESULT, ReadResult(found))
 
@@ -286,7 +295,8 @@ class TurnRun:
         return MemoryScope(agent=self.agent.name, user_id=facts.user_id, thread_id=self.thread.id)
 
     async def _run_calls(self, turn: ThreadTurn, step: RunCalls) -> None:
-        reached = limit_before_tools(self.limits, turn.usage, turn.messages, len(step.calls))
+        new = [call for _, call in step.calls if call.id not in (turn.paused or {})]
+        reached = limit_before_tools(self.limits, turn.usage, turn.messages, len(new)) if new else None
         if reached is not None:
             await self._add(ended=STOPPED, reason=reached)
             return
@@ -304,43 +314,65 @@ class TurnRun:
 
     async def _run_call(self, key: str, call: ToolCall) -> None:
         used = self.under_way[key] = []
+        kept = (self._turn.paused or {}).get(call.id)
 
         async def effect() -> JSONValue:
             if (reason := await self._refusal_of(call)) is not None:
-                return store_call(failed(call, reason), used)
-            return store_call(await self._call(call, self._context(key, call, used)), used)
+                return store_call(failed(call, reason), used, is_first=kept is None)
+            found = await self._call(call, self._context(key, call, used, self._continued(call, kept)))
+            return store_call(found, used, is_first=kept is None)
 
-        await self.emit(self._chunk(ChunkKind.TOOL_STARTED, tool_call=call))
+        if kept is None:
+            await self.emit(self._chunk(ChunkKind.TOOL_STARTED, tool_call=call))
         whole, usage = restore_call(await self.journal.once(key, effect))
+        if isinstance(whole, ToolPause):
+            next_one = KeptPause(number=kept.number + 1 if kept else 1, pause=whole)
+            await self._add(usage=usage, paused={call.id: next_one})
+            del self.under_way[key]
+            return
         result, notes = cut_result(whole)
         await self._add(messages=(ChatMessage.tool(result),), usage=usage, notes=notes)
         del self.under_way[key]
         if notes:
-            self._find_tools()
+            self._find_reader()
         await self.emit(self._chunk(ChunkKind.TOOL_FINISHED, tool_result=result))
 
-    async def _call(self, call: ToolCall, context: ToolContext) -> ToolResult:
+    async def _call(self, call: ToolCall, context: ToolContext) -> ToolResult | ToolPause:
         observer = current_observer()
         if observer is None:
             return await call_tool(self.tools[call.name], call, context)
         with observer.tool(self.agent.name, self.thread.id, call) as work:
             result = await call_tool(self.tools[call.name], call, context)
-            work.returned(result)
+            if not isinstance(result, ToolPause):
+                work.returned(result)
         return result
 
-    def _context(self, key: str, call: ToolCall, used: list[TokenUsage]) -> ToolContext:
+    def _continued(self, call: ToolCall, kept: KeptPause | None) -> Continued | None:
+        if kept is None:
+            return None
+        turn, now = self._turn, time.time()
+        asked = questions_of(turn, call, self.tools[call.name], kept, now, self.options.approval_s)
+        answers = {key: answer_in_time(one, turn.answers, now) for key, one in asked.items()}
+        return Continued(kept.pause, {key: one for key, one in answers.items() if one is not None})
+
+    def _context(
+        self, key: str, call: ToolCall, used: list[TokenUsage], continued: Continued | None
+    ) -> ToolContext:
         return ToolContext(
             agent=self.agent.name,
             thread_id=self.thread.id,
             user_id=self.thread.metadata.user_id,
             call_id=call.id,
-            idempotency_key=f"{self.thread.id}:{self.turn_id}:{key}",
+            # Of the call: the key of a continued one has the number of the pause as its fourth part.
+            idempotency_key=f"{self.thread.id}:{self.turn_id}:{'.'.join(key.split('.')[:3])}",
             path=(*self.options.path, self.agent.name),
             facts=self.options.facts or {},
             report=self.emit,
             add_usage=used.append,
             journal=PartJournal(self.journal, f"{key}/"),
             limit_reached=self._limit_reached,
+            continued=continued,
+            refusal_of=self._refusal_of,
         )
 
     async def _settle(self, results: Sequence[ToolResult]) -> None:
@@ -349,11 +381,12 @@ class TurnRun:
         notes = {key: text for _, kept in cut for key, text in kept.items()}
         await self._add(messages=(ChatMessage.tool(*(result for result, _ in cut)),), notes=notes)
         if notes:
-            self._find_tools()
+            self._find_reader()
 
     async def _ask(self, turn: ThreadTurn, step: AskFor) -> bool:
         """Ask, and return whether the turn can continue at once."""
-        reached = limit_before_tools(self.limits, turn.usage, turn.messages, len(step.requests))
+        new = [one for one in step.requests if not one.asked_by]
+        reached = limit_before_tools(self.limits, turn.usage, turn.messages, len(new)) if new else None
         if reached is not None:
             await self._add(ended=STOPPED, reason=reached)
             return True
@@ -379,7 +412,7 @@ class TurnRun:
 
     async def _guarded_one(self, request: PendingRequest) -> ToolResult | None:
         call = request.call
-        if call is None:
+        if call is None or request.asked_by:  # a call under way was checked
             return None
         # Kept, because the rest of the turn depends on it.
         reason = await self.journal.once(f"guard.{call.id}", partial(self._refusal_of, call))
@@ -433,6 +466,7 @@ class TurnRun:
         reason: str = "",
         is_input: bool = False,
         notes: dict[str, JSONValue] | None = None,
+        paused: dict[str, KeptPause] | None = None,
     ) -> None:
         entry = ThreadEntry(
             turn=self.turn_id,
@@ -442,6 +476,7 @@ class TurnRun:
             asked=tuple(asked),
             answers=tuple(answers),
             ended=ended,
+            paused=paused or {},
             notes=notes or {},
             reason=reason,
         )

@@ -1,0 +1,1 @@
+"""Code mode: the model calls tools from programs, so it reads neither their schemas nor their results."""
