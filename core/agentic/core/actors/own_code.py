@@ -278,16 +278,36 @@ def find_own_file(file: str) -> Path:
     Raises:
         OwnCodeError: It does not exist, or may not be used here.
     """
-    roots = _roots()
-    paths = [(root / file).resolve() for root in (roots or [Path.cwd()])]
-    allowed = [path for path in paths if path in _named or any(_is_within(path, root) for root in roots)]
+    allowed = _allowed(file)
     if (path := next((path for path in allowed if path.is_file()), None)) is not None:
         return path
     if allowed:
         looked = ", ".join(map(str, allowed))
         raise OwnCodeError(f"{file} does not exist (looked for {looked}); check the path")
-    raise OwnCodeError(
-        f"{file} may not be loaded here: this process has read no file that names it, and it is not in a "
+    raise _not_allowed(file)
+
+
+def find_own_folder(folder: str) -> Path:
+    """Return a folder that this process may use, by the rule for files; it need not exist.
+
+    Raises:
+        OwnCodeError: It may not be used here.
+    """
+    allowed = _allowed(folder)
+    if not allowed:
+        raise _not_allowed(folder)
+    return next((path for path in allowed if path.is_dir()), allowed[0])
+
+
+def _allowed(name: str) -> list[Path]:
+    roots = _roots()
+    paths = [(root / name).resolve() for root in (roots or [Path.cwd()])]
+    return [path for path in paths if path in _named or any(_is_within(path, root) for root in roots)]
+
+
+def _not_allowed(name: str) -> OwnCodeError:
+    return OwnCodeError(
+        f"{name} may not be loaded here: this process has read no file that names it, and it is not in a "
         "folder of AGENTIC_MODULE_PATH; set that to the folder of your project, or run the file that names it"
     )
 

@@ -16,7 +16,7 @@ from agentic.core.agents.reducers.counting import (
 )
 from agentic.core.agents.reducers.reducer import ChatReducer
 from agentic.core.agents.reducers.summarizing import INSTRUCTIONS, SummarizingReducer
-from agentic.core.agents.specs.models import make_model
+from agentic.core.agents.specs.models import OpenModel, make_model
 from agentic.core.agents.specs.spec import (
     AgentSpec,
     MessagesReducer,
@@ -34,10 +34,12 @@ from agentic.core.agents.tools.tool import Tool
 from agentic.core.agents.tools.toolset import Toolset
 from agentic.core.hooks import get_registry
 from agentic.core.llm.adapter import LLMAdapter
+from agentic.core.llm.registry import llm
+from agentic.core.records import record
 from agentic.core.secret_names import folded_name
 
 
-def build_agent(
+def build_agent(  # noqa: PLR0913  # the surroundings of an agent, all optional
     spec: AgentSpec,
     *,
     name: str = "agent",
@@ -45,6 +47,7 @@ def build_agent(
     store: ThreadStore | None = None,
     memories: Mapping[str, MemoryStore] | None = None,
     context: ContextOf | None = None,
+    open_model: OpenModel = llm,
 ) -> ChatAgent[Any]:
     """Return the agent that a spec describes. Its models are retried, unless ``max_attempts`` is 1.
 
@@ -56,6 +59,7 @@ def build_agent(
         memories: Kind of memory, such as ``sql`` -> where memories of that kind are kept.
         context: Services of the actors and pipelines among its tools: see
             :class:`~agentic.core.agents.ActorTool`.
+        open_model: Opens its models.
 
     Raises:
         ValueError: A tool, a secret, a memory or the output schema cannot be used.
@@ -64,40 +68,52 @@ def build_agent(
         UnknownProviderError, MissingSdkError, MissingKeyError: A model cannot be used.
     """
     given = {folded_name(key): value for key, value in (secrets or {}).items()}
-    model = make_model(spec.models, spec.max_attempts, given)
+    around = _Around(given, memories or {}, context, open_model)
+    model = make_model(spec.models, spec.max_attempts, given, open_model)
     return ChatAgent(
         model,
         spec.instructions,
         name=spec.name or name,
         description=spec.description,
-        tools=_tools(spec, given, memories or {}, context),
+        tools=_tools(spec, around),
         # A schema stands for the type that it describes.
         output_type=cast(Any, None if spec.output is None else OutputSchema.of(spec.output)),
         structured=spec.structured,
         limits=spec.limits,
         settings=spec.settings,
-        reducer=_reducer(spec, model, given),
-        memory=_memory(spec, memories or {}),
+        reducer=_reducer(spec, model, around),
+        memory=_memory(spec, around.memories),
         store=store,
     )
 
 
-def _tools(
-    spec: AgentSpec,
-    secrets: Mapping[str, str],
-    memories: Mapping[str, MemoryStore],
-    context: ContextOf | None,
-) -> list[Tool | Toolset]:
+@record
+class _Around:
+    """The surroundings of an agent and of the agents below it."""
+
+    secrets: Mapping[str, str]
+    memories: Mapping[str, MemoryStore]
+    context: ContextOf | None
+    open_model: OpenModel
+
+
+def _tools(spec: AgentSpec, around: _Around) -> list[Tool | Toolset]:
     made: list[Tool] = []
     servers: list[Toolset] = []
     for entry in spec.tools:
         if isinstance(entry, str):
-            made.append(make_tool(entry, context))
+            made.append(make_tool(entry, around.context))
         elif isinstance(entry, McpToolSpec):
-            servers.append(make_toolset(entry, secrets))
+            servers.append(make_toolset(entry, around.secrets))
         else:
-            name = entry.name or "agent"
-            below = build_agent(entry.agent, name=name, secrets=secrets, memories=memories, context=context)
+            below = build_agent(
+                entry.agent,
+                name=entry.name or "agent",
+                secrets=around.secrets,
+                memories=around.memories,
+                context=around.context,
+                open_model=around.open_model,
+            )
             made.append(below.as_tool(name=entry.name))
     tools: list[Tool | Toolset] = [*(with_approval(made, spec.approval) if spec.approval else made), *servers]
     return tools if spec.code_mode == "off" else _in_code_mode(tools, spec.code_mode)
@@ -115,7 +131,7 @@ def _in_code_mode(tools: Sequence[Tool | Toolset], mode: str) -> list[Tool | Too
     return [*outside, toolsets["code_mode"](inside, mode)]
 
 
-def _reducer(spec: AgentSpec, model: LLMAdapter, secrets: Mapping[str, str]) -> ChatReducer | None:
+def _reducer(spec: AgentSpec, model: LLMAdapter, around: _Around) -> ChatReducer | None:
     match spec.reducer:
         case None:
             return None
@@ -127,7 +143,9 @@ def _reducer(spec: AgentSpec, model: LLMAdapter, secrets: Mapping[str, str]) -> 
             return SlidingWindowReducer(wanted.window_size, max_important=wanted.max_important)
         case SummaryReducer() as wanted:
             own = wanted.model
-            writer = model if own is None else make_model([chosen(own)], spec.max_attempts, secrets)
+            writer = model
+            if own is not None:
+                writer = make_model([chosen(own)], spec.max_attempts, around.secrets, around.open_model)
             words = wanted.instructions or INSTRUCTIONS
             return SummarizingReducer(writer, max_tokens=wanted.max_tokens, instructions=words)
 

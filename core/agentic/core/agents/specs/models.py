@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from agentic.core.agents.specs.spec import (
@@ -24,6 +24,9 @@ from agentic.core.llm.wrappers.retrying import MODEL_RETRIES, RetryingModel
 from agentic.core.masking import is_telling
 from agentic.core.pipeline.expressions.suggestions import unknown_word
 from agentic.core.secret_names import folded_name
+
+OpenModel = Callable[..., LLMAdapter]
+"""Returns a model, as :func:`~agentic.core.llm.llm` does."""
 
 
 def secret_names(spec: AgentSpec) -> list[str]:
@@ -52,20 +55,26 @@ def all_servers(spec: AgentSpec) -> Iterator[McpToolSpec]:
             yield from all_servers(tool.agent)
 
 
-def make_model(models: Sequence[ModelChoice], max_attempts: int, secrets: Mapping[str, str]) -> LLMAdapter:
+def make_model(
+    models: Sequence[ModelChoice],
+    max_attempts: int,
+    secrets: Mapping[str, str],
+    open_model: OpenModel = llm,
+) -> LLMAdapter:
     """Return a model: each is retried, then the next one is asked.
 
     Args:
         models: In the order of preference.
         max_attempts: Tries of a request to each.
         secrets: Their values, by folded name.
+        open_model: Opens each of them.
 
     Raises:
         ValueError: A secret is not given.
         UnknownProviderError, MissingSdkError, MissingKeyError, TypeError: See :func:`~agentic.core.llm.llm`.
     """
     policy = replace(MODEL_RETRIES, max_attempts=max_attempts)
-    made = [RetryingModel(_model(one, secrets), policy) for one in models]
+    made = [RetryingModel(_model(one, secrets, open_model), policy) for one in models]
     return made[0] if len(made) == 1 else FallbackModel(*made)
 
 
@@ -94,7 +103,7 @@ def option_faults(choice: ModelChoice) -> Iterator[tuple[tuple[str, ...], str]]:
             yield ("options", name), unknown_word("option", name, known)
 
 
-def _model(choice: ModelChoice, secrets: Mapping[str, str]) -> LLMAdapter:
+def _model(choice: ModelChoice, secrets: Mapping[str, str], open_model: OpenModel) -> LLMAdapter:
     options: dict[str, object] = {}
     for key, value in choice.options.items():
         name = secret_named(value)
@@ -103,4 +112,4 @@ def _model(choice: ModelChoice, secrets: Mapping[str, str]) -> LLMAdapter:
                 f"the secret {name!r} is needed for {choice.model}; pass secrets={{{name!r}: ...}}"
             )
         options[key] = value if name is None else secrets[folded_name(name)]
-    return llm(choice.model, **options)
+    return open_model(choice.model, **options)

@@ -13,12 +13,13 @@ from agentic.core.agents.options import RunOptions
 from agentic.core.agents.requests import AgentInput
 from agentic.core.agents.responses import AgentResponse, Emit
 from agentic.core.agents.specs.building import build_agent
-from agentic.core.agents.specs.models import secret_names
+from agentic.core.agents.specs.models import OpenModel, secret_names
 from agentic.core.agents.specs.spec import AgentSpec
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.actors import ContextOf
 from agentic.core.agents.tools.tool import Tool
+from agentic.core.llm.registry import llm
 
 
 class SpecAgent(Agent[Any]):
@@ -31,9 +32,10 @@ class SpecAgent(Agent[Any]):
         store: Where its threads are kept.
         memories: Kind of memory -> where memories of that kind are kept.
         context: Services of the actors and pipelines among its tools.
+        open_model: Opens its models.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # the surroundings of an agent, all optional
         self,
         spec: AgentSpec,
         *,
@@ -42,6 +44,7 @@ class SpecAgent(Agent[Any]):
         store: ThreadStore | None = None,
         memories: Mapping[str, MemoryStore] | None = None,
         context: ContextOf | None = None,
+        open_model: OpenModel = llm,
     ) -> None:
         self.spec = spec
         self.name = spec.name or name
@@ -50,6 +53,7 @@ class SpecAgent(Agent[Any]):
         self._secrets = secrets
         self._memories = memories or {}
         self._context = context
+        self._open_model = open_model
         self._built: tuple[dict[str, str], ChatAgent[Any]] | None = None
 
     @property
@@ -86,6 +90,7 @@ class SpecAgent(Agent[Any]):
                 store=self.store,
                 memories=self._memories,
                 context=self._context,
+                open_model=self._open_model,
             )
             self._built = (values, made)
         return self._built[1]

@@ -1,0 +1,1 @@
+"""The commands of evaluations; each is loaded when it is called."""
