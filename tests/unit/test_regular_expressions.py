@@ -47,6 +47,7 @@ ALLOWED = {
     "agentic.core.reading.refreshes": "of bounded length",
     "agentic.core.remote_files": "a URL of its user: anchored, each character decides",
     "agentic.core.reading.dates": "texts of at most 200 characters",
+    "agentic.core.sandbox.model": "globs of a job for names of at most 200 characters: a star is atomic",
     "agentic.core.secret_names": "anchored, of bounded length",
     "agentic.core.settings": "settings and errors: parts of bounded length, each character decides",
     "agentic.core.stores.redis_server": "errors of a server of our own",

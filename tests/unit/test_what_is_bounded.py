@@ -24,6 +24,7 @@ from agentic.core.llm.wrappers import caching
 from agentic.core.masking import MAX_KNOWN, KnownSecrets
 from agentic.core.pipeline.crawl import files
 from agentic.core.reading import isolated
+from agentic.core.sandbox import model as sandbox_model
 from agentic.core.services import nats_service
 from agentic.core.services.home import MAX_LOG_BYTES
 from agentic.core.stores import key_value_models
@@ -45,6 +46,7 @@ PROMISED = {
     "times of hosts": f"{budget.MAX_HOSTS:,}",
     "secrets that logs mask": f"{MAX_KNOWN:,}",
     "events that wait for NATS, without": f"{publisher._MAX_QUEUED:,}",
+    "files that a sandbox is given": f"{sandbox_model.MAX_FILES} and {sandbox_model.MAX_COLLECTED:,}",
     "a broken feed, or an article": (
         f"{isolated.PROCESSES} at a time, "
         f"each {isolated.CPU_S} s of CPU and {isolated.MEMORY_BYTES // GIB} GiB"

@@ -8,6 +8,7 @@ AgenticError
   PipelineError     SpecError, UnknownActorError, ActorError                              actors, pipeline
   BusError          BusUnavailableError                                                   core.bus.errors
   ServiceError      an embedded server cannot be started                                  core.services.errors
+  SandboxError      SandboxUnavailableError, SandboxLostError, MissingToolError, ...      core.sandbox.errors
   DataError         DatabaseNotMigratedError, UnknownProjectError, UnknownAgentError, ... mappers.errors
   LedgerError       LedgerUnavailableError, UnknownRunError, RunExistsError, ...          core.ledger.errors
   DurableError      UnknownWorkflowError, CrashedError, RunFailedError, ...               executors.durable

@@ -119,6 +119,16 @@ class Settings(BaseModel):
     browser_pages: int = Field(4, ge=1, description="Concurrent pages per process.")
     browser_max_pages: int = Field(200, ge=1, description="Pages after which a browser is restarted.")
     browser_max_mib: int = Field(1024, ge=1, description="Memory (PSS) above which a browser is restarted.")
+    sandbox: Literal["auto", "process", "docker", "remote", "unisolated"] = Field(
+        "auto",
+        description="Where code runs that a model wrote; `unisolated` gives it your files and network.",
+    )
+    sandbox_image: str = Field("", description="Image of the containers for such code.")
+    sandbox_engine: str = Field(
+        "unix:///var/run/docker.sock",
+        description="Address of the container engine: Docker, or podman's service.",
+    )
+    sandbox_pool: str = Field("default", min_length=1, description="Workers of the remote sandbox.")
 
     _runtime: dict[str, str] = PrivateAttr(default_factory=dict)
 

@@ -17,6 +17,7 @@ pytest.register_assert_rewrite(
             "ledger",
             "llm",
             "memory_contract",
+            "sandbox_contract",
             "thread_contract",
             "vector_contract",
         )
@@ -27,6 +28,7 @@ from agentic.core.testing.checkpoint_contract import CheckpointStoreContract  # 
 from agentic.core.testing.ledger_contract import LedgerContract  # noqa: E402 - rewritten first
 from agentic.core.testing.llm import LLMAdapterContract  # noqa: E402 - rewritten first
 from agentic.core.testing.memory_contract import MemoryStoreContract  # noqa: E402 - rewritten first
+from agentic.core.testing.sandbox_contract import SandboxContract  # noqa: E402 - rewritten first
 from agentic.core.testing.thread_contract import ThreadStoreContract  # noqa: E402 - rewritten first
 from agentic.core.testing.vector_contract import VectorIndexContract  # noqa: E402 - rewritten first
 
@@ -35,6 +37,7 @@ __all__ = [
     "LLMAdapterContract",
     "LedgerContract",
     "MemoryStoreContract",
+    "SandboxContract",
     "ThreadStoreContract",
     "VectorIndexContract",
 ]

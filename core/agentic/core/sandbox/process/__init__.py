@@ -1,0 +1,1 @@
+"""Sandboxes made of processes of this machine."""

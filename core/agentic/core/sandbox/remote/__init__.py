@@ -1,0 +1,1 @@
+"""Sandboxes of other machines, over the bus: a worker serves them, and a client runs jobs there."""
