@@ -56,8 +56,17 @@ def compare(example: Example) -> str | None:
     return None if printed == example.parsed.strip() else f"what is printed is\n{printed}"
 
 
+def compare_picture(example: Example) -> str | None:
+    """Compare a ``mermaid`` block, if the blocks before it printed one."""
+    return compare(example) if example.namespace.get(_PRINTED) else None
+
+
 pytest_collect_file = Sybil(
-    parsers=[CodeBlockParser("python", run), CodeBlockParser("text", compare)],
+    parsers=[
+        CodeBlockParser("python", run),
+        CodeBlockParser("text", compare),
+        CodeBlockParser("mermaid", compare_picture),
+    ],
     patterns=["*.md"],
     excludes=["adr/*"],
     setup=keep_environment,

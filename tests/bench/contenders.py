@@ -49,6 +49,7 @@ _OURS = {
     "resume": "resumes",
     "turn": "agents",
     "agents": "agents",
+    "chat": "patterns",
 }
 """Kind of a case -> the module that measures it; ``engine`` measures the others."""
 
@@ -77,5 +78,5 @@ def call_of(contender: Contender, case: str) -> Call:
         return Call(here, "tests.bench.resumes", contender)
     peer, _, variant = contender.partition("-")
     assert peer in PEERS
-    module = "maf_agents" if peer == "maf" and _OURS.get(kind) == "agents" else peer
+    module = "maf_agents" if peer == "maf" and _OURS.get(kind) in {"agents", "patterns"} else peer
     return Call(python_of(peer), f"tests.bench.peers.{module}", f"{case}-{variant}" if variant else case)

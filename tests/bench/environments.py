@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.bench.measuring import HOME, Figures
 
 PEERS: dict[str, tuple[str, ...]] = {
-    "maf": ("agent-framework-core",),
+    "maf": ("agent-framework-core", "agent-framework-orchestrations"),
     "langgraph": ("langgraph", "langgraph-checkpoint-sqlite"),
     "langchain": ("langchain",),
     "openai_agents": ("openai-agents",),

@@ -20,6 +20,9 @@ Figures = dict[str, float]
 REPEATS = 3
 TURNS = 10
 """Of a conversation with an agent."""
+CAST = ("ann", "ben", "cid", "dan", "eve")
+WORDS = "I would say that it depends on the weather, on the price, and on the people who come. " * 3
+"""Who speaks in a group chat, and the words."""
 HOME = Path(".bench")
 """What is made for measuring lives here, on the disk of the checkout: environments and databases."""
 
@@ -60,6 +63,12 @@ async def per_piece(
         "cpu_us": statistics.median(cost.cpu_s for cost in costs) / pieces * 1e6,
         "wall_us": statistics.median(cost.wall_s for cost in costs) / pieces * 1e6,
     }
+
+
+async def per_chat(talk: Callable[[], Awaitable[object]]) -> Figures:
+    """Return the median cost of a chat."""
+    figures = await per_piece(talk, 1, repeats=7)
+    return {"cpu_ms": figures["cpu_us"] / 1e3, "wall_ms": figures["wall_us"] / 1e3}
 
 
 class Work:

@@ -6,6 +6,7 @@ AgenticError
   PluginError       UnknownPlatformError, DuplicateNameError, BrokenActorError            here
   HttpError         FetchError                                                            core.http.errors
   PipelineError     SpecError, UnknownActorError, ActorError                              actors, pipeline
+  PatternError      InvalidPatternError, UnknownParticipantError, AggregationError        core.patterns
   BusError          BusUnavailableError                                                   core.bus.errors
   ServiceError      an embedded server cannot be started                                  core.services.errors
   SandboxError      SandboxUnavailableError, SandboxLostError, MissingToolError, ...      core.sandbox.errors

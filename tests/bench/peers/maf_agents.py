@@ -10,7 +10,18 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from tests.bench.measuring import TURNS, Figures, importing, main, per_piece, waiting
+from tests.bench.measuring import (
+    CAST,
+    TURNS,
+    WORDS,
+    Figures,
+    importing,
+    main,
+    per_chat,
+    per_piece,
+    scratch,
+    waiting,
+)
 
 logging.disable(logging.CRITICAL)
 
@@ -62,12 +73,48 @@ def _turn(calls: int) -> Figures:
     return asyncio.run(per_piece(partial(_talk, _agent(calls)), TURNS, repeats=7))
 
 
+def _chat(turns: int, *, is_stored: bool) -> Figures:
+    framework: Any = import_module("agent_framework")
+    orchestrations: Any = import_module("agent_framework.orchestrations")
+
+    class Fake(framework.BaseChatClient):  # type: ignore[misc]  # known when it runs
+        def _inner_get_response(self, *, messages: Any, stream: bool, options: Any, **_: Any) -> Any:
+            del messages, stream, options
+
+            async def reply() -> Any:
+                message = framework.Message(role="assistant", contents=[WORDS])
+                return framework.ChatResponse(messages=[message])
+
+            return reply()
+
+    def speaker(state: Any) -> str:
+        return CAST[state.current_round % len(CAST)]
+
+    async def talk() -> None:
+        with scratch() as folder:
+            flow = orchestrations.GroupChatBuilder(
+                participants=[framework.Agent(client=Fake(), name=name) for name in CAST],
+                selection_func=speaker,
+                max_rounds=turns,
+                checkpoint_storage=framework.FileCheckpointStorage(folder) if is_stored else None,
+            ).build()
+            result = await flow.run("How much is it?")
+            assert len(result.get_outputs()) == 1
+
+    return asyncio.run(per_chat(talk))
+
+
 CASES: dict[str, Callable[[], Figures]] = {
     "turn": partial(_turn, 0),
     "turn-tool": partial(_turn, 1),
+    "chat": partial(_chat, 20, is_stored=False),
+    "chat-durable": partial(_chat, 20, is_stored=True),
     "agents-import": lambda: importing(lambda: import_module("agent_framework").Agent),
     "agents-idle": lambda: waiting(partial(_agent, 1)),
 }
 
 if __name__ == "__main__":
-    main(CASES, lambda: {"agent-framework-core": version("agent-framework-core")})
+    main(
+        CASES,
+        lambda: {name: version(name) for name in ("agent-framework-core", "agent-framework-orchestrations")},
+    )

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         AgentStoppedError,
         ChunkKind,
         ResponseStatus,
+        SpokenOutput,
     )
     from agentic.core.agents.specs.building import build_agent
     from agentic.core.agents.specs.loading import AgentSpecError, load_agent_spec, parse_agent_spec
@@ -178,7 +179,7 @@ _HOMES = {
     "SummarizingReducer": "reducers.summarizing",
     **dict.fromkeys(("AgentInput", "RequestAnswer", "PendingRequest", "RequestKind"), "requests"),
     **dict.fromkeys(
-        ("AgentChunk", "AgentResponse", "AgentStoppedError", "ChunkKind", "ResponseStatus"),
+        ("AgentChunk", "AgentResponse", "AgentStoppedError", "ChunkKind", "ResponseStatus", "SpokenOutput"),
         "responses",
     ),
     **dict.fromkeys(("AgentSpec", "agent_schema"), "specs.spec"),
@@ -272,6 +273,7 @@ __all__ = [
     "SemanticMemoryProvider",
     "SlidingWindowReducer",
     "SpecAgent",
+    "SpokenOutput",
     "StoredMemoryProvider",
     "StoredThread",
     "SummarizingReducer",

@@ -30,7 +30,7 @@ from agentic.core.agents.tools.agents import AgentTool
 from agentic.core.agents.tools.tool import Approval, Tool
 
 if TYPE_CHECKING:
-    from agentic.core.graph import Executor
+    from agentic.core.graph import Executor, Workflow
 
 _QUEUED = 256  # pieces that wait for a slow reader; then the agent waits, too
 
@@ -58,6 +58,11 @@ class Agent(ABC, Generic[OutputT]):
     @property
     def tools(self) -> Sequence[Tool]:
         """The tools that it can call."""
+        return ()
+
+    @property
+    def workflows(self) -> Sequence[Workflow]:
+        """The workflows that it runs as parts of the run of a graph."""
         return ()
 
     @abstractmethod

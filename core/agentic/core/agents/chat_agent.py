@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, Self, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
 from agentic.core.agents.agent import Agent
 from agentic.core.agents.background.port import BackgroundRuns
@@ -18,6 +18,7 @@ from agentic.core.agents.responses import AgentResponse, Emit, OutputT
 from agentic.core.agents.setup import AgentSetup
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
+from agentic.core.agents.tools.agents import AgentTool
 from agentic.core.agents.tools.functions import as_tool
 from agentic.core.agents.tools.tool import NAME, Tool
 from agentic.core.agents.tools.toolset import Toolset, check_tools
@@ -25,6 +26,9 @@ from agentic.core.agents.turns.running import TurnRun
 from agentic.core.llm.adapter import LLMAdapter, StructuredMode
 from agentic.core.llm.registry import llm
 from agentic.core.llm.requests import ModelSettings
+
+if TYPE_CHECKING:
+    from agentic.core.graph import Workflow
 
 ToolLike = Tool | Toolset | Callable[..., Any] | Agent[Any]
 """A tool, a set of tools, a function, or another agent."""
@@ -145,6 +149,12 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
     def tools(self) -> Sequence[Tool]:
         """The tools that it can call, without the tools of its toolsets."""
         return self.setup.tools
+
+    @property
+    def workflows(self) -> Sequence[Workflow]:
+        """The workflows of the agents among its tools."""
+        agents = [one.agent for one in self.tools if isinstance(one, AgentTool)]
+        return [flow for agent in agents if isinstance(agent, Agent) for flow in agent.workflows]
 
     async def respond(
         self, given: AgentInput, thread: AgentThread, options: RunOptions, emit: Emit

@@ -19,6 +19,7 @@ from agentic.core.agents.responses import (
     ChunkKind,
     Emit,
     ResponseStatus,
+    SpokenOutput,
 )
 from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata
 from agentic.core.agents.threads.thread import AgentThread
@@ -103,6 +104,11 @@ class AgentExecutor(Executor):
         self.remembers = remembers
         self.approval_s = approval_s
 
+    @property
+    def called_workflows(self) -> tuple[Workflow, ...]:
+        """The workflows of the agent."""
+        return tuple(self.agent.workflows)
+
     @handler
     async def on_text(self, text: str, ctx: WorkflowContext[Any, Any]) -> AgentExecutorResponse:
         """Answer a text."""
@@ -126,6 +132,12 @@ class AgentExecutor(Executor):
     ) -> AgentExecutorResponse:
         """Continue the conversation of another agent."""
         said = response.full_conversation
+        return await self._answer(said if self.context == "full" else said[-1:], ctx)
+
+    @handler
+    async def on_output(self, output: SpokenOutput, ctx: WorkflowContext[Any, Any]) -> AgentExecutorResponse:
+        """Continue the conversation of a pattern."""
+        said = output.full_conversation
         return await self._answer(said if self.context == "full" else said[-1:], ctx)
 
     async def _answer(

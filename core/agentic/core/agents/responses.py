@@ -116,6 +116,27 @@ class AgentResponse(BaseModel, Generic[OutputT]):
         return self.model_copy(update={"messages": short}).with_output(None)
 
 
+class SpokenOutput(BaseModel):
+    """An output of a workflow that is an answer in words: base of the results of patterns.
+
+    Agents that are workflows answer with its text, and agents in a graph take it as a conversation.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    usage: TokenUsage = Field(default=TokenUsage(), description="The use of models for it.")
+
+    @property
+    def text(self) -> str:
+        """The answer."""
+        return ""
+
+    @property
+    def full_conversation(self) -> tuple[ChatMessage, ...]:
+        """The messages that end in the answer: one, unless a subclass has more."""
+        return (ChatMessage.assistant(self.text),)
+
+
 class AgentStoppedError(AgentError):
     """An agent stopped before its answer: it reached a limit, a guard stopped it, or the model refused.
 

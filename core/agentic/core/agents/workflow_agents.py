@@ -15,7 +15,14 @@ from agentic.core.agents.executor import COMPLETED, UPDATE, AgentExecutorRespons
 from agentic.core.agents.journal import ThreadJournal
 from agentic.core.agents.options import RunOptions
 from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer, RequestKind
-from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, Emit, ResponseStatus
+from agentic.core.agents.responses import (
+    AgentChunk,
+    AgentResponse,
+    ChunkKind,
+    Emit,
+    ResponseStatus,
+    SpokenOutput,
+)
 from agentic.core.agents.threads.entries import ThreadEntry, ThreadTurn
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
@@ -81,6 +88,11 @@ class WorkflowAsAgent(Agent[Any]):
         self.store = store
         self._to_input = to_input or self._default_input
         self._to_reply = to_reply or last_output
+
+    @property
+    def workflows(self) -> Sequence[Workflow]:
+        """The workflow."""
+        return (self.workflow,)
 
     async def respond(
         self, given: AgentInput, thread: AgentThread, options: RunOptions, emit: Emit
@@ -152,6 +164,11 @@ class WorkflowAgent(Agent[Any]):
             workflow, name, to_input=extract_task, to_reply=format_result, store=store
         )
 
+    @property
+    def workflows(self) -> Sequence[Workflow]:
+        """The workflow for tasks."""
+        return self._work.workflows
+
     async def needs_workflow(self, messages: Sequence[ChatMessage]) -> bool:
         """Whether the workflow must answer this conversation."""
         found = self._needs(messages)
@@ -188,13 +205,18 @@ def last_output(result: RunResult) -> str | JSONValue:
     if isinstance(output, AgentExecutorResponse):
         response = output.agent_response
         return response.text if response.data is None else response.data
-    return output.text if isinstance(output, ChatMessage) else as_json(output)
+    return output.text if isinstance(output, (ChatMessage, SpokenOutput)) else as_json(output)
 
 
 def total_usage(result: RunResult) -> TokenUsage:
     """Return the use of models by the agents whose answers a run gave."""
-    answers = (one for one in result.outputs if isinstance(one, AgentExecutorResponse))
-    return sum((one.agent_response.usage for one in answers), TokenUsage())
+    used = TokenUsage()
+    for output in result.outputs:
+        if isinstance(output, AgentExecutorResponse):
+            used += output.agent_response.usage
+        elif isinstance(output, SpokenOutput):
+            used += output.usage
+    return used
 
 
 def chat_messages(result: RunResult) -> tuple[ChatMessage, ...]:
@@ -205,6 +227,8 @@ def chat_messages(result: RunResult) -> tuple[ChatMessage, ...]:
             found.append(ChatMessage.assistant(output.text, author_name=output.agent_response.agent))
         elif isinstance(output, ChatMessage):
             found.append(output)
+        elif isinstance(output, SpokenOutput):
+            found += output.full_conversation
         else:
             text = output if isinstance(output, str) else json.dumps(as_json(output), ensure_ascii=False)
             found.append(ChatMessage.assistant(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
 
 from agentic.core.graph.definition.context import WorkflowContext
 from agentic.core.graph.definition.edges import Graph
@@ -10,6 +11,16 @@ from agentic.core.graph.definition.executor import Executor, ExecutorKind
 from agentic.core.graph.definition.handler_types import Types, union_of
 from agentic.core.graph.definition.workflow import WorkflowDefinition
 from agentic.core.graph.model.messages import Several
+
+
+@runtime_checkable
+class CallsWorkflows(Protocol):
+    """An executor whose handlers run workflows by their context: stored runs must know their types."""
+
+    @property
+    def called_workflows(self) -> tuple[WorkflowDefinition, ...]:
+        """The workflows."""
+        ...
 
 
 class WorkflowExecutor(Executor):

@@ -15,7 +15,7 @@ from agentic.core.graph.definition.edges import Graph
 from agentic.core.graph.definition.executor import Executor
 from agentic.core.graph.definition.function import FunctionExecutor
 from agentic.core.graph.definition.handler_types import Types
-from agentic.core.graph.definition.subgraph import WorkflowExecutor
+from agentic.core.graph.definition.subgraph import CallsWorkflows, WorkflowExecutor
 from agentic.core.graph.model.history import ExecutorHistory
 from agentic.core.graph.model.messages import ExecutorFailure, ItemResult
 from agentic.core.graph.model.policies import ApprovalRequest, ApprovalResponse
@@ -80,7 +80,10 @@ def _annotations(graph: Graph) -> Iterator[object]:
     for executor in graph.executors.values():
         if isinstance(executor, WorkflowExecutor):
             yield from _annotations(executor.workflow.graph)
-            continue
+            if type(executor) is WorkflowExecutor:  # its types are theirs
+                continue
+        for called in executor.called_workflows if isinstance(executor, CallsWorkflows) else ():
+            yield from _annotations(called.graph)
         yield from executor.input_types
         for declared in (executor.send_types, executor.output_types, executor.return_types):
             yield from declared or ()
