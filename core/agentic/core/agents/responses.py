@@ -189,6 +189,7 @@ class AgentChunk:
         path: The agents and tools around it, outermost first: nested agents report through their caller.
         sequence: Number in the run, from 1.
         text: More text, or more of the thoughts.
+        offset: Of text that came over the bus: the characters of its message before it; None if not known.
         tool_call: The call that starts.
         tool_result: The result of a call.
         message: A whole message; it is in the thread now.
@@ -202,6 +203,7 @@ class AgentChunk:
     path: tuple[str, ...] = ()
     sequence: int = 0
     text: str = ""
+    offset: int | None = None
     tool_call: ToolCall | None = None
     tool_result: ToolResult | None = None
     message: ChatMessage | None = None

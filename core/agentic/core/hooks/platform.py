@@ -65,6 +65,8 @@ class Platform:
             ``"agentic.plugins.hackernews.migrations"``; None when it has no tables.
         models: Its mapped classes, so that a check can compare them with the database.
         doctor: Returns problems like the hook ``agentic_doctor``.
+        talk: Makes an agent of a row and its database, for people and programs to talk to over HTTP: a
+            ``TalkingAgent`` of :mod:`agentic.executors.agents.talking`. None: its agents only run.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Platform:
     migrations: str | None = None
     models: Sequence[type[object]] = ()
     doctor: Check | None = None
+    talk: Callable[[Any, Any], Any] | None = None
 
 
 def platform_at(place: str, *, name: str, migrations: str | None = None) -> Platform:

@@ -176,16 +176,28 @@ async def begin_waiting(service: RunService, database: Database, project_id: str
 
 
 async def begin_here(
-    service: RunService, database: Database, execution: ExecutionModel, agent: AgentModel
+    service: RunService,
+    database: Database,
+    execution: ExecutionModel,
+    agent: AgentModel,
+    *,
+    is_told: bool = False,
 ) -> ActivationId:
-    """Start an execution's run, if it has not begun, without notifying workers; return its first activation.
+    """Start an execution's run, if it has not begun; return its first activation.
+
+    Args:
+        service: Accepts it.
+        database: Holds the execution.
+        execution: The execution.
+        agent: Its agent.
+        is_told: Whether workers are notified; else the caller works on it.
 
     Raises:
         AgentNotRunnableError: The agent cannot run in its current state; the execution has failed.
         LedgerUnavailableError: The ledger cannot be used.
     """
     try:
-        await _begin(service, execution, agent, is_told=False)
+        await _begin(service, execution, agent, is_told=is_told)
     except AgentNotRunnableError as exc:
         await in_thread(_refuse, database, execution, exc)
         raise

@@ -9,6 +9,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.settings import Settings
 from agentic.core.types import RunId
+from agentic.executors.agents import talking
 from agentic.executors.agents.repository import AgentRepository
 from agentic.executors.agents.workflow import agent_workflow
 from agentic.executors.durable.errors import UnknownWorkflowError
@@ -82,7 +83,7 @@ def flow_builder(
 def make_catalog(
     settings: Settings, database: Database, project_id: str, worker: str, queue_of: QueueOf | None = None
 ) -> WorkflowCatalog:
-    """Return the catalog of workflows of plugins, of trusted modules, and of a project's agents.
+    """Return the catalog: workflows of plugins and trusted modules, a project's agents, talks with them.
 
     Args:
         settings: Name the trusted modules.
@@ -91,5 +92,8 @@ def make_catalog(
         worker: Name of this process.
         queue_of: Routes platforms.
     """
-    builders = {KIND: flow_builder(database, project_id, worker, queue_of)}
+    builders = {
+        KIND: flow_builder(database, project_id, worker, queue_of),
+        talking.KIND: talking.talk_builder(database, project_id, worker, queue_of),
+    }
     return WorkflowCatalog(get_registry().workflows, settings.workflow_modules, builders)

@@ -26,9 +26,21 @@ class LiveText:
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[PublishedEvent] = asyncio.Queue(_AHEAD)
+        self._kept: PublishedEvent | None = None
+        self._kept_before = 0
+
+    def keep(self, event: PublishedEvent) -> bool:
+        """Return an event again as the next one; False if it has been kept before."""
+        if event.stream_sequence <= self._kept_before:
+            return False
+        self._kept, self._kept_before = event, event.stream_sequence
+        return True
 
     async def next(self, timeout_s: float) -> PublishedEvent | None:
         """Return the next event; None if none comes in time."""
+        if (kept := self._kept) is not None:
+            self._kept = None
+            return kept
         try:
             async with asyncio.timeout(timeout_s):
                 return await self.queue.get()
@@ -53,7 +65,9 @@ async def live_text(
 
     async def pump(bus: EventBus) -> None:
         try:
-            async with aclosing(read_events(bus, wanted, after=after)) as events:
+            is_older = after <= (await bus.state()).last
+            # A bus in memory begins again with its process.
+            async with aclosing(read_events(bus, wanted, after=after if is_older else 0)) as events:
                 async for event in events:
                     await live.queue.put(event)
         except Exception as exc:  # any error of a client library: the messages come from the thread
@@ -69,7 +83,10 @@ async def live_text(
 
 
 def text_piece(published: PublishedEvent) -> AgentChunk | None:
-    """Return the piece of an event; None if it has no text: then the thread may have something new."""
+    """Return the piece of an event; None if it has no text: then the thread may have something new.
+
+    Its sequence is the number of the kept piece before it; -1 if the event does not say.
+    """
     if published.event.data.get("type") != UPDATE:
         return None
     facts = cast(dict[str, Any], published.event.data.get("data") or {})
@@ -79,5 +96,7 @@ def text_piece(published: PublishedEvent) -> AgentChunk | None:
         kind=ChunkKind(facts["kind"]),
         author_name=facts["agent"],
         path=tuple(facts["path"]),
+        sequence=facts.get("after", -1),
         text=facts.get("text", ""),
+        offset=facts.get("at"),
     )

@@ -205,12 +205,17 @@ async def _until_news(
     loop = asyncio.get_running_loop()
     ends = loop.time() + timeout_s
     while (event := await live.next(max(ends - loop.time(), 0.0))) is not None:
-        token = token.after(token.sequence, event.stream_sequence)
         piece = text_piece(event)
+        is_ahead = piece is not None and piece.sequence > token.sequence
+        if is_ahead and live.keep(event):  # the thread has a message that comes before it
+            yield AgentChunk(kind=ChunkKind.STARTED, author_name=token.agent, token=token)
+            return
+        token = token.after(token.sequence, event.stream_sequence)
         if piece is None:
             yield AgentChunk(kind=ChunkKind.STARTED, author_name=token.agent, token=token)
             return
-        yield replace(piece, sequence=token.sequence, token=token)
+        if piece.sequence in (-1, token.sequence):  # else its message was read whole
+            yield replace(piece, sequence=token.sequence, token=token)
 
 
 async def _answer(

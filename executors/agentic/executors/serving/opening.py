@@ -21,7 +21,9 @@ from agentic.executors.durable.runs.local import HostOptions, LocalRuns
 from agentic.executors.durable.runs.service import RunService
 from agentic.executors.durable.worker.host import RunHost
 from agentic.executors.durable.worker.process_names import process_name
+from agentic.executors.serving.agents import ServedAgents
 from agentic.executors.serving.project import ServedProject
+from agentic.executors.serving.sse import EventStreams
 from agentic.mappers import Database
 from agentic.mappers.ledger.ledger import SqlLedger
 
@@ -63,12 +65,16 @@ async def opened_project(
         if settings.nats is not None and settings.dispatcher == "local":
             outbox = Outbox(runs.host.ledger_executor, found, bus)
             await stack.enter_async_context(kept_published(outbox, GRACE_S))
+        agents = ServedAgents(database, found, project_id, runs, bus)
+        stack.push_async_callback(agents.aclose)
         yield ServedProject(
             name=found,
             id=project_id,
             database=database,
+            agents=agents,
             runs=runs,
             bus=bus,
+            streams=EventStreams(),
             settings=settings,
             url=url.rstrip("/"),
         )

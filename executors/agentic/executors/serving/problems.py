@@ -42,10 +42,10 @@ def problem_of(error: AgenticError) -> Response:
 
 
 def status_of(error: AgenticError) -> int:
-    """Return the status of an error, by the standard exception that it also is."""
+    """Return the status of an error, by its name and the standard exception that it also is."""
     if error.exit_code == 3 or isinstance(error, ConnectionError):
         return 503
-    if isinstance(error, LookupError):
+    if isinstance(error, LookupError) or type(error).__name__.startswith("Unknown"):
         return 404
     if isinstance(error, PermissionError):
         return 403

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from agentic.core.bus import Bus
     from agentic.core.settings import Settings
     from agentic.executors.durable.runs.service import RunService
+    from agentic.executors.serving.agents import ServedAgents
+    from agentic.executors.serving.sse import EventStreams
     from agentic.mappers import Database
 
 
@@ -20,8 +22,10 @@ class ServedProject:
         name: Of the project.
         id: Of the project, for queries.
         database: Holds its data; calls block, so make them off the event loop (``agentic.core.threads``).
+        agents: Its agents that take messages.
         runs: Accepts durable runs. They work in this process or on workers, by ``AGENTIC_DISPATCHER``.
         bus: Has the events of its runs, the text of agents among them.
+        streams: The open streams of the server.
         settings: Of this process.
         url: Of the server, without a slash at the end; an application is at ``{url}/{its name}``.
     """
@@ -29,7 +33,9 @@ class ServedProject:
     name: str
     id: str
     database: Database
+    agents: ServedAgents
     runs: RunService
     bus: Bus
+    streams: EventStreams
     settings: Settings
     url: str

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from typing_extensions import Unpack
 
 from agentic.core.http.exits.uses import ProxyUse, dump_uses
+from agentic.core.ids import new_id
 from agentic.core.masking import mask_known
 from agentic.core.types import JSONValue
 from agentic.mappers.catalog.execution_choice import ExecutionFilter, choose_executions
@@ -89,8 +90,13 @@ class StoredResults:
 _NOT_RUNNING = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
 
 
-def create_execution(session: Session, agent: AgentModel) -> ExecutionModel:
+def create_execution(session: Session, agent: AgentModel, execution_id: str | None = None) -> ExecutionModel:
     """Add a queued execution of ``agent``.
+
+    Args:
+        session: In a transaction.
+        agent: The agent.
+        execution_id: A new one if omitted.
 
     Raises:
         AgentDisabledError: It is disabled.
@@ -98,7 +104,7 @@ def create_execution(session: Session, agent: AgentModel) -> ExecutionModel:
     disabled = select(AgentModel.disabled_at).where(AgentModel.id == agent.id)  # the current value
     if session.scalar(disabled) is not None:
         raise AgentDisabledError(agent.agent_name, agent.project.name)
-    execution = ExecutionModel(project_id=agent.project_id, agent_id=agent.id)
+    execution = ExecutionModel(id=execution_id or new_id(), project_id=agent.project_id, agent_id=agent.id)
     session.add(execution)
     session.flush()
     return execution

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from agentic.core.hooks import hookimpl
 
 if TYPE_CHECKING:
     import typer
+
+    from agentic.core.hooks.asgi import AsgiApp
+
+
+@hookimpl
+def agentic_http() -> Mapping[str, Callable[[Any], AsgiApp]]:
+    """Provide AG-UI at ``/ag-ui``, if its library is installed."""
+    if find_spec("ag_ui") is None:
+        return {}
+    from agentic.plugins.serve.ag_ui.app import make_ag_ui
+
+    return {"ag-ui": make_ag_ui}
 
 
 @hookimpl

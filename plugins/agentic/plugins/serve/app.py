@@ -12,10 +12,21 @@ from starlette.routing import BaseRoute, Route
 from starlette.routing import Mount as MountedRoute
 from starlette.types import ASGIApp
 
-from agentic.core.errors import AgenticError
+from agentic.core.agents.errors import TaskFailedError
+from agentic.core.errors import AgenticError, text_of
 from agentic.executors.serving.mounts import Mount
-from agentic.executors.serving.problems import problem, problem_of
+from agentic.executors.serving.problems import code_of, problem, problem_of
 from agentic.executors.serving.project import ServedProject
+from agentic.plugins.serve.api.agents import agent_endpoints
+from agentic.plugins.serve.api.endpoints import Endpoint
+from agentic.plugins.serve.api.executions import execution_endpoints
+from agentic.plugins.serve.api.runs import run_endpoints
+from agentic.plugins.serve.openai_api import openai_routes
+from agentic.plugins.serve.openapi import openapi_document
+from agentic.plugins.serve.talks import Talks
+
+OWN_NAMES = frozenset({"api", "v1", "health", "openapi.json"})
+"""Paths of this server; no application of a plugin can have them."""
 
 
 def make_app(project: ServedProject, mounts: Sequence[Mount] = ()) -> ASGIApp:
@@ -25,19 +36,35 @@ def make_app(project: ServedProject, mounts: Sequence[Mount] = ()) -> ASGIApp:
         project: The project to show.
         mounts: Applications of plugins, which have been started.
     """
+    talks = Talks(project)
+    endpoints = endpoints_of(talks)
+    document = openapi_document(project.name, project.url, endpoints)
+    running = [mount for mount in mounts if mount.app is not None and mount.name not in OWN_NAMES]
 
     async def index(request: Request) -> Response:
         del request
-        served = {mount.name: "failed" if mount.error else f"/{mount.name}" for mount in mounts}
-        return JSONResponse({"project": project.name, "applications": served})
+        names = {mount.name: f"/{mount.name}" for mount in running}
+        return JSONResponse({"project": project.name, "openapi": "/openapi.json", "applications": names})
+
+    async def openapi(request: Request) -> Response:
+        del request
+        return JSONResponse(document)
 
     routes: list[BaseRoute] = [
         Route("/", index, methods=["GET"]),
         Route("/health/live", _live, methods=["GET"]),
+        Route("/openapi.json", openapi, methods=["GET"]),
+        *(Route(one.path, one.handler(project), methods=[one.method]) for one in endpoints),
+        *openai_routes(project, talks),
     ]
-    routes += [MountedRoute(f"/{mount.name}", app=mount.app) for mount in mounts if mount.app is not None]
+    routes += [MountedRoute(f"/{mount.name}", app=mount.app) for mount in running]
     handlers = {HTTPException: _refused, AgenticError: _failed}
     return Starlette(routes=routes, exception_handlers=handlers)
+
+
+def endpoints_of(talks: Talks) -> Sequence[Endpoint]:
+    """Return all endpoints of the API."""
+    return [*agent_endpoints(talks), *execution_endpoints(), *run_endpoints()]
 
 
 async def _live(request: Request) -> Response:
@@ -48,12 +75,14 @@ async def _live(request: Request) -> Response:
 async def _refused(request: Request, exc: Exception) -> Response:
     if not isinstance(exc, HTTPException):
         raise exc
-    words = {404: f"nothing is at {request.url.path}", 405: f"{request.method} is not possible here"}
+    words = {404: "nothing is at this path; see /openapi.json", 405: f"{request.method} is not possible here"}
     return problem(exc.status_code, words.get(exc.status_code, exc.detail), headers=dict(exc.headers or {}))
 
 
 async def _failed(request: Request, exc: Exception) -> Response:
     del request
+    if isinstance(exc, TaskFailedError):
+        return problem(502, text_of(exc), code=code_of(exc))
     if not isinstance(exc, AgenticError):
         raise exc
     return problem_of(exc)

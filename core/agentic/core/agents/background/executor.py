@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.agents.agent import Agent
+from agentic.core.agents.background.kept import kept_pieces
 from agentic.core.agents.errors import BackgroundSetupError, TaskUnderWayError
 from agentic.core.agents.executor import (
     UPDATE,
@@ -93,8 +94,10 @@ class BackgroundAgentExecutor(Executor):
         # An open turn takes the input: with its own id as the key, it would take the input as known.
         key = None if is_new and thread.find_turn(task.turn) else task.turn
 
+        places = _Places(thread, task.turn)
+
         async def emit(piece: AgentChunk) -> None:
-            for event in _events(piece):
+            for event in _events(piece, places.of(piece)):
                 await ctx.add_event(event)
 
         if task.input and is_new:
@@ -110,8 +113,40 @@ class BackgroundAgentExecutor(Executor):
         return AgentExecutorResponse(executor_id=self.id, agent_response=kept)
 
 
-def _events(piece: AgentChunk) -> Iterator[CustomEvent]:
-    yield from events_of(piece)
+class _Places:
+    """Says where each piece of text belongs, so that readers use none twice, too early or too late.
+
+    Args:
+        thread: The conversation.
+        turn: Id of the turn.
+    """
+
+    def __init__(self, thread: AgentThread, turn: str) -> None:
+        self._thread = thread
+        self._turn = turn
+        self._seen = -1
+        self._after = 0
+        self._at = 0
+
+    def of(self, piece: AgentChunk) -> dict[str, JSONValue]:
+        """Return the kept pieces before a piece of text, and the characters of its message before it."""
+        if piece.path:
+            return {}
+        if self._seen != len(self._thread.entries):
+            self._seen = len(self._thread.entries)
+            self._after = len(kept_pieces("", self._thread.entries, self._turn))
+            self._at = 0
+        if piece.kind is ChunkKind.RESTARTED:
+            self._at = 0
+        found: dict[str, JSONValue] = {"after": self._after, "at": self._at}
+        if piece.kind is ChunkKind.TEXT:
+            self._at += len(piece.text)
+        return found
+
+
+def _events(piece: AgentChunk, place: Mapping[str, JSONValue]) -> Iterator[CustomEvent]:
+    for event in events_of(piece):
+        yield CustomEvent(type=event.type, data={**event.data, **place}) if event.type == UPDATE else event
     if piece.kind is ChunkKind.MESSAGE:  # readers find it in the thread
         facts: dict[str, JSONValue] = {
             "agent": piece.author_name,

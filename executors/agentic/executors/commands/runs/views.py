@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentic.mappers.runs.reading import Backlog
     from agentic.mappers.runs.requests import OpenRequest
 
-_AGENT = re.compile(r"agent:(?P<platform>[^:]+):(?P<id>[0-9a-f]+):")
+_AGENT = re.compile(r"(?:agent|talk):(?P<platform>[^:]+):(?P<id>[0-9a-f]+):")
 
 _DRAWN_ID = re.compile("[0-9a-f]{32}")
 """A generated id; people need only its beginning."""

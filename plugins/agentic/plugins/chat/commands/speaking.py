@@ -21,52 +21,17 @@ from agentic.core.threads import in_thread
 from agentic.executors.commands.shared.database import ensured_project, opened, ready_database
 from agentic.executors.commands.shared.options import OptionError
 from agentic.mappers import AgentModel, Database, SqlThreadStore, find_agent
-from agentic.mappers.upserts.upsert import upsert
 from agentic.plugins.chat.executor import PLATFORM_NAME, ChatAgentExecutor, is_active, make_agent
-from agentic.plugins.chat.models import ChatTurnModel
 from agentic.plugins.chat.node import ThreadTakenError, execution_of
+from agentic.plugins.chat.resources import OF_EXECUTIONS, LateResources, store_turn
 from agentic.plugins.chat.settings import ChatSettings, load_config
-from agentic.plugins.chat.turns import turn_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from agentic.core.actors import ActorContext
-    from agentic.core.types import RunId
-    from agentic.executors.agents.actor_resources import ActorResources
     from agentic.mappers import ProjectModel
 
 FILE_ENDINGS = (".yaml", ".yml", ".json")
-OF_EXECUTIONS = ("run-", "kept-")
-"""Ids of the threads of executions begin with these."""
-
-
-class LateResources:
-    """Services for the actors and pipelines of an agent, made when one of them is called.
-
-    Args:
-        database: Holds the project's data.
-        project_id: Owns the agent.
-    """
-
-    def __init__(self, database: Database, project_id: str) -> None:
-        self._database = database
-        self._project_id = project_id
-        self._made: ActorResources | None = None
-
-    def context(self, run_id: RunId) -> ActorContext:
-        """Return the services; see :class:`~agentic.executors.agents.actor_resources.ActorResources`."""
-        if self._made is None:
-            from agentic.core.http import HttpPolicy
-            from agentic.executors.agents.actor_resources import ActorResources
-
-            self._made = ActorResources(self._database, self._project_id, HttpPolicy(), load_settings())
-        return self._made.context(run_id)
-
-    async def aclose(self) -> None:
-        """Close all open resources."""
-        if self._made is not None:
-            await self._made.aclose()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,17 +120,8 @@ class Speaker:
                 yield piece
 
     def _store(self, response: AgentResponse[Any], prompt: str) -> None:
-        turn = turn_of(
-            response,
-            agent=self.row.agent_name,
-            prompt=prompt,
-            model=self.settings.model,
-            user_id=self.user_id,
-        )
-        owner = {"project_id": self.row.project_id, "agent_id": self.row.id, "execution_id": ""}
         with self.database.writing() as session:
-            key = ("project_id", "thread_id", "turn")
-            upsert(session, ChatTurnModel, [{**turn.model_dump(), **owner}], key=key)
+            store_turn(self.row, self.settings, session, response, prompt, self.user_id)
 
 
 @contextmanager

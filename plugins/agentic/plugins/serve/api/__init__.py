@@ -1,0 +1,1 @@
+"""The endpoints of the API. Routes and the OpenAPI document are made of them."""

@@ -1,0 +1,300 @@
+"""Durable runs of workflows, their events, and the questions that they ask people."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any, cast
+
+from pydantic import TypeAdapter, ValidationError
+from starlette.responses import Response
+
+from agentic.core.agents.tools.calling import as_json as jsonable
+from agentic.core.errors import text_of
+from agentic.core.graph.build.workflow import Workflow
+from agentic.core.graph.definition.workflow import WorkflowDefinition
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.hooks import get_registry
+from agentic.core.ledger import RunRow, UnknownRunError
+from agentic.core.ledger.batches import read_batch
+from agentic.core.masking import mask_known
+from agentic.core.threads import in_thread
+from agentic.core.types import JSONValue, RunId
+from agentic.executors.commands.runs.views import question_text, shown_time
+from agentic.executors.durable.runs.service import Submission
+from agentic.executors.serving.project import ServedProject
+from agentic.executors.serving.sse import Frame
+from agentic.mappers.runs.reading import LedgerReader
+from agentic.mappers.runs.requests import OpenRequest, open_requests
+from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Call, Endpoint, as_json
+from agentic.plugins.serve.api.views import (
+    Answered,
+    CancelBody,
+    Cancelled,
+    EventQuery,
+    Events,
+    GivenAnswer,
+    Items,
+    RequestQuery,
+    RequestView,
+    RunBody,
+    RunDetail,
+    RunQuery,
+    RunView,
+    WorkflowView,
+)
+
+BY = "http"
+"""The author of an answer that names none: a holder of the token."""
+
+OF_AGENTS = frozenset({"agent", "talk"})
+"""The names of workflows of agents begin with these."""
+
+FIRST_LOOK_S = 0.05
+LAST_LOOK_S = 1.0
+
+
+def run_endpoints() -> Sequence[Endpoint]:
+    """Return the endpoints of workflows, runs and requests."""
+    runs, requests = f"{PREFIX}/runs", f"{PREFIX}/requests"
+    return [
+        Endpoint(
+            method="GET", path=f"{PREFIX}/workflows", tag="runs",
+            summary="List the workflows of the installed plugins.",
+            answer=workflows, gives=Items[WorkflowView],
+        ),
+        Endpoint(
+            method="GET", path=runs, tag="runs",
+            summary="List runs, also runs of agents, the newest first.",
+            answer=list_them, gives=Items[RunView], query=RunQuery,
+        ),
+        Endpoint(
+            method="POST", path=runs, tag="runs",
+            summary="Start a run of a workflow. `Prefer: wait=SECONDS` waits for its end.",
+            answer=start, gives=RunDetail, takes=RunBody, status=202,
+        ),
+        Endpoint(
+            method="GET", path=f"{runs}/{{id}}", tag="runs",
+            summary="Show a run with its outputs.",
+            answer=show, gives=RunDetail,
+        ),
+        Endpoint(
+            method="POST", path=f"{runs}/{{id}}/cancel", tag="runs",
+            summary="Cancel a run.",
+            answer=cancel, gives=Cancelled, takes=CancelBody,
+        ),
+        Endpoint(
+            method="GET", path=f"{runs}/{{id}}/events", tag="runs",
+            summary="Return the durable events of a run; as a stream, also the coming ones until its end.",
+            answer=events, gives=Events, query=EventQuery, streams=True,
+        ),
+        Endpoint(
+            method="GET", path=requests, tag="requests",
+            summary="List the questions that runs ask people, oldest runs first.",
+            answer=list_requests, gives=Items[RequestView], query=RequestQuery,
+        ),
+        Endpoint(
+            method="POST", path=f"{requests}/{{id}}/answer", tag="requests",
+            summary="Answer a question; its run continues if no other is open. A second answer is refused.",
+            answer=answer, gives=Answered, takes=GivenAnswer,
+        ),
+    ]  # fmt: skip
+
+
+async def workflows(call: Call) -> Items[WorkflowView]:
+    """Return the workflows of plugins."""
+    del call
+    return Items[WorkflowView](items=await in_thread(_workflows))
+
+
+def _workflows() -> list[WorkflowView]:
+    found = []
+    offers = get_registry().workflows
+    for name in sorted(offers):
+        try:
+            takes = _kinds_of(offers[name]())
+            found.append(WorkflowView(name=name, takes=[getattr(one, "__name__", str(one)) for one in takes]))
+        except Exception as exc:  # of a plugin
+            found.append(WorkflowView(name=name, takes=[], error=mask_known(text_of(exc))))
+    return found
+
+
+def _kinds_of(workflow: Workflow | WorkflowDefinition) -> list[Any]:
+    starts = (workflow.graph.executors[name] for name in workflow.graph.starts)
+    return [kind for start in starts for kind in start.input_types]
+
+
+async def list_them(call: Call) -> Items[RunView]:
+    """Return a page of runs."""
+    query: RunQuery = call.query
+    try:
+        status = None if query.status is None else RunStatus(query.status)
+    except ValueError:
+        known = ", ".join(RunStatus)
+        raise BadRequestError(f"no run has the status {query.status!r}; known: {known}") from None
+
+    def read() -> Items[RunView]:
+        with call.project.database.reading() as session:
+            reader = LedgerReader(session, call.project.id)
+            after = None if query.cursor is None else _named(reader, query.cursor)
+            found = reader.runs(status=status, workflow=query.workflow, limit=query.limit + 1, after=after)
+        items = [RunView(**_facts(row)) for row in found[: query.limit]]
+        return Items[RunView](items=items, next=items[-1].id if len(found) > query.limit else None)
+
+    return await in_thread(read)
+
+
+async def start(call: Call) -> Response:
+    """Start a run."""
+    body: RunBody = call.body
+    if body.workflow.partition(":")[0] in OF_AGENTS:
+        raise BadRequestError("runs of agents are executions, or messages to them; start those")
+    registered = await in_thread(call.project.runs.host.catalog.get, body.workflow)
+    key = None if call.key is None else f"http:{call.key}"
+    message = _message(registered.workflow, body.input)
+    handle = await call.project.runs.submit(body.workflow, message, Submission(idempotency_key=key))
+    if call.wait_s:
+        with suppress(TimeoutError):
+            await handle.rest(min(call.wait_s, 600.0))
+    detail = await _detail(call.project, handle.run_id)
+    place = call.path_to(f"{PREFIX}/runs/{{id}}", id=handle.run_id)
+    return as_json(detail, 200 if detail.status != RunStatus.RUNNING else 202, {"location": place})
+
+
+def _message(workflow: Workflow | WorkflowDefinition, given: JSONValue) -> object:
+    """Return the input of a run, in the type that its start executors take."""
+    for kind in _kinds_of(workflow):
+        try:
+            return TypeAdapter(kind).validate_python(given, strict=isinstance(given, str) or None)
+        except (ValidationError, TypeError):
+            continue
+    return given  # refused with the types that it could have
+
+
+async def show(call: Call) -> RunDetail:
+    """Return a run."""
+    return await _detail(call.project, await _known(call))
+
+
+async def cancel(call: Call) -> Cancelled:
+    """Cancel a run."""
+    body: CancelBody = call.body
+    return Cancelled(cancelled=await call.project.runs.handle(await _known(call)).cancel(body.reason))
+
+
+async def events(call: Call) -> Response | Events:
+    """Return events of a run, once or as a stream."""
+    query: EventQuery = call.query
+    run_id = await _known(call)
+    if call.wants_stream:
+        last = call.request.headers.get("last-event-id", "")
+        after = int(last) if last.isdecimal() and len(last) < 16 else query.after
+        return call.project.streams.response(_event_frames(call.project, run_id, after))
+    found = await in_thread(_events, call.project, run_id, query.after, query.limit)
+    return Events(events=found, last=found[-1]["sequence"] if found else query.after)
+
+
+async def _event_frames(project: ServedProject, run_id: RunId, after: int) -> AsyncGenerator[Frame, None]:
+    pause_s = FIRST_LOOK_S
+    while True:
+        row = await project.runs.handle(run_id).row()  # first: an ended run has written all its events
+        found = await in_thread(_events, project, run_id, after, 200)
+        for event in found:
+            after, pause_s = event["sequence"], FIRST_LOOK_S
+            yield Frame(event=event["kind"], data=json.dumps(event), id=str(after))
+        if not found and row.status is not RunStatus.RUNNING:
+            yield Frame(event="rest", data=json.dumps({"status": str(row.status)}))
+            return
+        if not found:
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * 1.5, LAST_LOOK_S)
+
+
+def _events(project: ServedProject, run_id: RunId, after: int, limit: int) -> list[dict[str, Any]]:
+    with project.database.reading() as session:
+        batches = LedgerReader(session, project.id).events(run_id, after=after, limit=limit)
+    found = (event.to_dict() for batch in batches for event in read_batch(batch))
+    return list(islice((one for one in found if cast(int, one["sequence"]) > after), limit))
+
+
+async def list_requests(call: Call) -> Items[RequestView]:
+    """Return a page of open questions."""
+    query: RequestQuery = call.query
+
+    def read() -> Items[RequestView]:
+        with call.project.database.reading() as session:
+            reader = LedgerReader(session, call.project.id)
+            after = None if query.cursor is None else _named(reader, query.cursor)
+            run_id = None if query.run is None else _named(reader, query.run).run_id
+            found = open_requests(session, project_id=call.project.id, run_id=run_id, after=after)
+            items = [_question(one) for one in islice(found, query.limit)]
+            is_full = len(items) == query.limit
+        return Items[RequestView](items=items, next=items[-1].run_id if is_full else None)
+
+    return await in_thread(read)
+
+
+async def answer(call: Call) -> Answered:
+    """Answer a question."""
+    body: GivenAnswer = call.body
+    request_id = call.path("id")
+    outermost = request_id.rpartition(":")[0].partition("/")[0]
+    run_id = await in_thread(_run_id, call.project, outermost)
+    await call.project.runs.handle(run_id).answer({request_id: body.answer}, body.by or BY)
+    return Answered(run_id=run_id, status=str(await call.project.runs.handle(run_id).status()))
+
+
+def _question(request: OpenRequest) -> RequestView:
+    return RequestView(
+        id=request.id,
+        run_id=request.run_id,
+        workflow=request.workflow,
+        asked_by=request.path,
+        question=request.question,
+        text=question_text(request.question),
+        expects=request.response_type.rpartition(".")[2],
+        deadline=shown_time(request.deadline),
+    )
+
+
+async def _known(call: Call) -> RunId:
+    return await in_thread(_run_id, call.project, call.path("id"))
+
+
+def _run_id(project: ServedProject, name: str) -> RunId:
+    with project.database.reading() as session:
+        return _named(LedgerReader(session, project.id), name).run_id
+
+
+def _named(reader: LedgerReader, name: str) -> RunRow:
+    found = reader.named([RunId(name)]).get(RunId(name))
+    if found is None:
+        raise UnknownRunError(RunId(name))
+    return found
+
+
+async def _detail(project: ServedProject, run_id: str) -> RunDetail:
+    handle = project.runs.handle(run_id)
+    row = await handle.row()
+    outputs = []
+    if row.status is RunStatus.COMPLETED:
+        outputs = [jsonable(one) for one in (await handle.result()).outputs]
+    return RunDetail(**_facts(row), outputs=outputs)
+
+
+def _facts(row: RunRow) -> dict[str, Any]:
+    return {
+        "id": row.run_id,
+        "workflow": row.workflow,
+        "status": str(row.status),
+        "superstep": row.superstep,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+        "finished_at": row.finished_at,
+        "is_paused": row.is_paused,
+        "error": None if row.error is None else mask_known(row.error),
+        "note": row.note,
+    }
