@@ -49,6 +49,10 @@ MESSAGE, TOOL_CALL, RESPONSE = "agent.message", "agent.tool_call", "agent.respon
 """Types of live events for readers of a bus: the input ``{"agent", "text"}``, a call of a tool
 ``{"agent", "path", "tool", "call", "arguments"}``, and the answer ``{"agent", "text", "status"}``."""
 
+WORKFLOW_STARTED, WORKFLOW_COMPLETED = "agent.workflow.started", "agent.workflow.completed"
+"""Types of the live events of an agent that gives its task to a workflow: ``{"agent", "path", "workflow"}``;
+at the end also ``"status"``, which is ``complete`` or ``failed``."""
+
 _ENTRIES = "entries"
 
 
@@ -319,6 +323,19 @@ def events_of(piece: AgentChunk) -> Iterator[CustomEvent]:
             "arguments": call.arguments,
         }
         yield CustomEvent(type=TOOL_CALL, data=facts)
+    if piece.kind in (ChunkKind.WORKFLOW_STARTED, ChunkKind.WORKFLOW_FINISHED):
+        yield _workflow_event(piece)
+
+
+def _workflow_event(piece: AgentChunk) -> CustomEvent:
+    facts: dict[str, JSONValue] = {
+        "agent": piece.author_name,
+        "path": list(piece.path),
+        "workflow": piece.workflow,
+    }
+    if piece.kind is ChunkKind.WORKFLOW_STARTED:
+        return CustomEvent(type=WORKFLOW_STARTED, data=facts)
+    return CustomEvent(type=WORKFLOW_COMPLETED, data={**facts, "status": piece.status})
 
 
 def _update(piece: AgentChunk) -> CustomEvent | None:

@@ -174,6 +174,10 @@ class ChunkKind(StrEnum):
 
     TOOL_STARTED = "tool_started"
     TOOL_FINISHED = "tool_finished"
+    WORKFLOW_STARTED = "workflow_started"
+    WORKFLOW_FINISHED = "workflow_finished"
+    """The workflow behind an agent has ended; ``status`` is ``complete`` or ``failed``."""
+
     MESSAGE = "message"
     REQUEST = "request"
     FINISHED = "finished"
@@ -192,6 +196,8 @@ class AgentChunk:
         offset: Of text that came over the bus: the characters of its message before it; None if not known.
         tool_call: The call that starts.
         tool_result: The result of a call.
+        workflow: Id of the workflow that starts, or has ended.
+        status: How it ended.
         message: A whole message; it is in the thread now.
         request: A request that the agent waits for.
         response: The whole answer: of the last piece.
@@ -206,6 +212,8 @@ class AgentChunk:
     offset: int | None = None
     tool_call: ToolCall | None = None
     tool_result: ToolResult | None = None
+    workflow: str = ""
+    status: str = ""
     message: ChatMessage | None = None
     request: PendingRequest | None = None
     response: AgentResponse[Any] | None = None

@@ -12,7 +12,7 @@ from agentic.core.agents.agent import Agent
 from agentic.core.agents.chat_agent import ChatAgent
 from agentic.core.agents.errors import AnswerMismatchError, ThreadBusyError, ThreadMisfitError
 from agentic.core.agents.executor import COMPLETED, UPDATE, AgentExecutorResponse
-from agentic.core.agents.journal import ThreadJournal
+from agentic.core.agents.journal import EffectJournal, ThreadJournal
 from agentic.core.agents.options import RunOptions
 from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer, RequestKind
 from agentic.core.agents.responses import (
@@ -268,12 +268,18 @@ class _WorkflowTurn:
             return self._response()
         journal = self.options.journal or ThreadJournal()
         message = self.agent.input_of(self.thread.messages)
-        result = await journal.run_workflow("workflow", self.agent.workflow, message)
-        if result is None:
-            result = await self._run_alone(turn, message, answers)
-        else:
-            self.usage = total_usage(result)
+        await self._tell_start(journal, turn)
+        try:
+            result = await journal.run_workflow("workflow", self.agent.workflow, message)
+            if result is None:
+                result = await self._run_alone(turn, message, answers)
+            else:
+                self.usage = total_usage(result)
+        except Exception:
+            await self._tell_end("failed")
+            raise
         if result is not None:
+            await self._tell_end("complete")
             text, data = self.agent.reply_of(result)
             reply = ChatMessage.assistant(text, author_name=self.agent.name)
             if text:
@@ -281,6 +287,23 @@ class _WorkflowTurn:
             await self.emit(self._chunk(ChunkKind.MESSAGE, message=reply))
             await self._add(messages=(reply,), usage=self.usage, ended="complete", state={"data": data})
         return self._response()
+
+    async def _tell_start(self, journal: EffectJournal, turn: ThreadTurn) -> None:
+        """Tell that the workflow starts: once, however often the turn is continued."""
+        is_new = False
+
+        async def note() -> JSONValue:
+            nonlocal is_new
+            is_new = turn.state is None
+            return True
+
+        await journal.once("workflow.started", note)
+        if is_new:
+            await self.emit(self._chunk(ChunkKind.WORKFLOW_STARTED, workflow=self.agent.workflow.id))
+
+    async def _tell_end(self, status: str) -> None:
+        workflow = self.agent.workflow.id
+        await self.emit(self._chunk(ChunkKind.WORKFLOW_FINISHED, workflow=workflow, status=status))
 
     @property
     def _turn(self) -> ThreadTurn:

@@ -38,6 +38,7 @@ from agentic.core.agents import (
 )
 from agentic.core.bus.subjects import subject_for
 from agentic.core.graph import ApprovalRequest, ApprovalResponse, InfoRequest, RetryPolicy
+from agentic.core.graph.build.workflow import RunStream
 from agentic.core.llm import (
     ChatMessage,
     FunctionModel,
@@ -151,6 +152,41 @@ async def test_input_calls_and_answer_of_an_agent_are_events_on_their_own_subjec
     }
     assert told["reader.response"] == {"agent": "reader", "text": "Done.", "status": "complete"}
     assert all(subject_for(event, "shop").startswith("agentic.agent.") for event in events)
+
+
+@pytest.mark.requirement("NA03")
+async def test_an_agent_tells_on_its_own_subjects_that_its_workflow_begins_and_ends() -> None:
+    agent = WorkflowAgent(ScriptedModel([]), WorkflowBuilder("inner").set_start(says("w", "A poem.")).build())
+    boss = says(
+        "boss", ToolCall(id="1", name="agent", arguments={"task": "Write a poem"}), "Done.", tools=[agent]
+    )
+    stream = WorkflowBuilder("w").set_start(boss).build().run_stream("Write!")
+    events = [event async for event in stream if event.kind == "custom"]
+    told = [event for event in events if "workflow" in str(event.data["type"])]
+    assert [subject_for(event, "shop").rpartition("boss.")[2] for event in told] == [
+        "workflow.started",
+        "workflow.completed",
+    ]
+    facts = {"agent": "agent", "path": ["boss"], "workflow": "inner"}
+    assert [event.data["data"] for event in told] == [facts, {**facts, "status": "complete"}]
+    assert all(subject_for(event, "shop").startswith("agentic.agent.") for event in told)
+
+
+@pytest.mark.requirement("NA03")
+async def test_a_workflow_that_waits_or_fails_behind_an_agent_is_told_once() -> None:
+    async def types_of(stream: RunStream) -> list[str]:
+        events = [event async for event in stream]
+        return [str(one.data["type"]) for one in events if "agent.workflow" in str(one.data.get("type"))]
+
+    store = MemoryCheckpointStore()
+    flow = WorkflowBuilder("w").set_start(shouting().as_agent("press")).build()
+    stream = flow.run_stream("hello", run_id="r", checkpoints=store)
+    assert await types_of(stream) == ["agent.workflow.started"]
+    (request,) = (await stream.result()).pending_requests
+    again = flow.resume_stream(
+        "r", checkpoints=store, responses={request.id: ApprovalResponse(approved=True)}
+    )
+    assert await types_of(again) == ["agent.workflow.completed"]
 
 
 async def test_a_try_that_fails_asks_the_model_only_for_the_rest() -> None:
