@@ -20,6 +20,7 @@ from agentic.executors.agents.actor_resources import ActorResources
 from agentic.executors.agents.doctor import AgentsDoctor
 from agentic.executors.base import AgentWork
 from agentic.mappers import SqlThreadStore
+from agentic.plugins.chat.memories import project_stores
 from agentic.plugins.chat.node import STOPPED, ChatNode, kept_thread_of
 from agentic.plugins.chat.settings import ChatSettings
 from agentic.plugins.chat.turns import results_of
@@ -123,8 +124,10 @@ def make_agent(
         settings: Its config.
         database: Holds its project.
         context: Services of the actors and pipelines among its tools.
+
+    Raises:
+        MemorySetupError: The server of its memory is not named.
     """
-    from agentic.mappers import SqlMemoryStore
     from agentic.mappers.vault.keys import SecretKeys
     from agentic.mappers.vault.vault import SqlSecrets
 
@@ -133,7 +136,7 @@ def make_agent(
         name=usable_name(row.agent_name),
         secrets=SqlSecrets(database, row.project_id, SecretKeys.configured(load_settings())),
         store=SqlThreadStore(database, project_id=row.project_id),
-        memories={"sql": SqlMemoryStore(database, project_id=row.project_id)},
+        memories=project_stores(settings, row, database),
         context=context,
     )
 

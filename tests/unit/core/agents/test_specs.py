@@ -279,6 +279,21 @@ def test_a_file_that_does_not_exist_is_named(tmp_path: Path) -> None:
         load_agent_spec(tmp_path / "gone.yaml")
 
 
+@pytest.mark.parametrize(
+    ("memory", "told"),
+    [
+        ("{kind: sql, url: 'redis://a'}", "url is for memory of the kind redis, not sql"),
+        ("{kind: redis, url: 'redis://u:hidden@a/0'}", r"write url: \$\{secrets.NAME\}"),
+        ("{kind: redis, url: 'redis://${secrets.A}@b'}", "a secret must stand alone"),
+        ("{kind: file}", "'file' is not a known value"),
+    ],
+)
+def test_a_memory_that_cannot_be_used_is_refused(folder: Path, memory: str, told: str) -> None:
+    with pytest.raises(AgentSpecError, match=told) as caught:
+        loaded(folder, f"{SUPPORT}memory: {memory}")
+    assert "hidden" not in str(caught.value)
+
+
 def test_reducers_and_memory_are_built(folder: Path) -> None:
     kinds = (
         "{kind: messages, max_messages: 9}",

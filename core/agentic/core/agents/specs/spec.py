@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
     BaseModel,
@@ -16,13 +16,15 @@ from pydantic import (
     Tag,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from agentic.core.actors.own_code import own_file, own_name
 from agentic.core.agents.limits import UsageLimits
-from agentic.core.agents.specs.toolsets import McpToolSpec
+from agentic.core.agents.specs.toolsets import SECRET_HEAD, McpToolSpec, secret_named
 from agentic.core.hooks.offers import is_own_code
 from agentic.core.llm.requests import ModelSettings
+from agentic.core.masking import passwords_in
 from agentic.core.types import JSONValue
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -109,10 +111,33 @@ class MemorySpec(BaseModel):
 
     model_config = _CONFIG
 
-    kind: Literal["none", "process", "sql"] = Field(
-        description="``process`` remembers people until the process ends, ``sql`` in the project's database."
+    kind: Literal["none", "process", "sql", "nats", "redis"] = Field(
+        description="``process`` remembers people until the process ends, ``sql`` in the project's database, "
+        "``nats`` in a bucket of the NATS server, ``redis`` in a Redis or Valkey server."
+    )
+    url: str | None = Field(
+        default=None,
+        description="Of the Redis server, as ``${secrets.NAME}`` if it has a password; the server of the "
+        "workers' budgets, or their broker, if omitted.",
     )
     max_memories: PositiveInt = Field(default=20, description="Memories in a turn.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.url is None:
+            return self
+        if self.kind != "redis":
+            raise ValueError(f"url is for memory of the kind redis, not {self.kind}; leave it out")
+        if secret_named(self.url) is not None:
+            return self
+        if SECRET_HEAD in self.url:
+            raise ValueError("a secret must stand alone: url: ${secrets.NAME}")
+        if any(passwords_in(self.url)):
+            raise ValueError(
+                "url has a password; store the URL with `agentic secrets set NAME`, and write "
+                "url: ${secrets.NAME}"
+            )
+        return self
 
 
 ReducerSpec = Annotated[

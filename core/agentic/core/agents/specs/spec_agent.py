@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
 from agentic.core.actors.ports import SecretStore
 from agentic.core.agents.agent import Agent
 from agentic.core.agents.chat_agent import ChatAgent
+from agentic.core.agents.memory.later import LaterMemoryStore
 from agentic.core.agents.memory.stored import MemoryStore
 from agentic.core.agents.options import RunOptions
 from agentic.core.agents.requests import AgentInput
@@ -96,6 +98,10 @@ class SpecAgent(Agent[Any]):
         return self._built[1]
 
     async def aclose(self) -> None:
-        """Close the connections of its models and MCP servers."""
-        if self._built is not None:
-            await self._built[1].aclose()
+        """Close the connections of its models, MCP servers and memories."""
+        async with AsyncExitStack() as stack:
+            for store in self._memories.values():
+                if isinstance(store, LaterMemoryStore):
+                    stack.push_async_callback(store.aclose)
+            if self._built is not None:
+                stack.push_async_callback(self._built[1].aclose)

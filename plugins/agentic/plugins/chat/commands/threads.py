@@ -29,6 +29,7 @@ from agentic.mappers import Database, SqlThreadStore, find_project
 from agentic.mappers.tables.memories import AgentMemoryModel
 from agentic.plugins.chat.commands.showing import call_text
 from agentic.plugins.chat.commands.speaking import chosen_thread
+from agentic.plugins.chat.memories import PersonMemories
 from agentic.plugins.chat.models import ChatTurnModel
 
 threads = typer.Typer(
@@ -149,6 +150,8 @@ def delete_them(
         )
         if not yes:
             confirm(f"Delete {whose}? This cannot be undone.")
+        if user is not None:  # first: if their server is away, nothing is deleted
+            asyncio.run(PersonMemories(found.database, found.id).clear(user))
         for one in ids:
             asyncio.run(found.store.delete(one))
         with found.database.writing() as session:
@@ -186,6 +189,9 @@ def _exported(found: _Project, chosen: Sequence[AgentThread], user: str | None) 
     with found.database.reading() as session:
         turns = _turns(session, found.id, ids, user)
         memories = [] if user is None else _memories(session, found.id, user)
+    if user is not None:
+        outside = asyncio.run(PersonMemories(found.database, found.id).load(user))
+        memories += [{"agent": agent, "memory": json.loads(one.stored())} for agent, one in outside]
     whole: list[JSONValue] = [json.loads(thread.serialize()) for thread in chosen]
     return {"project": found.name, "user": user, "threads": whole, "turns": turns, "memories": memories}
 
