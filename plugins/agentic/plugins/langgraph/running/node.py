@@ -227,7 +227,7 @@ class _GraphRun:
             return input_of(self._graph, given)
         if snapshot.interrupts:
             return Command(resume=await self._questions.answers(snapshot))
-        if not snapshot.next:
+        if not snapshot.tasks:  # not `next`: it omits nodes with a result, also before their step is stored
             return _DONE
         if await self._is_at_breakpoint(snapshot):
             await self._questions.approve(snapshot)
@@ -235,7 +235,7 @@ class _GraphRun:
 
     async def _refuse_taken(self, snapshot: StateSnapshot, made_by: str) -> None:
         run_id = made_by.partition(":")[0]
-        if not snapshot.next or not made_by:
+        if not snapshot.tasks or not made_by:
             return
         if await self._node.may_continue(run_id):
             raise ThreadTakenError(
@@ -252,7 +252,7 @@ class _GraphRun:
         if not after or snapshot.parent_config is None:
             return False
         parent = await graph.aget_state(snapshot.parent_config)
-        return any(is_named(one, after) for one in parent.next)
+        return any(is_named(one.name, after) for one in parent.tasks)
 
     async def _advance(self, given: object) -> None:
         """Run the graph until it ends or asks; when the worker stops, wait for the nodes at work."""
