@@ -1,9 +1,12 @@
-"""Chat models of LangChain as models of this project: a bridge, for models that have no adapter here.
+"""Bridges to LangChain: its chat models and tools as ours, and ours as its.
 
 from langchain_mistralai import ChatMistralAI
-from agentic.plugins.langchain import LangChainModel
+from agentic.plugins.langchain import AgenticChatModel, AgenticTool, LangChainModel, LangChainTool
 
-model = LangChainModel(ChatMistralAI(model="mistral-large-latest", max_retries=0))
+model = LangChainModel(ChatMistralAI(model="mistral-large-latest", max_retries=0))   # for our agents
+tool = LangChainTool(search)
+chat_model = AgenticChatModel(adapter=llm("openai:NAME"))                            # for LangGraph
+tools = [AgenticTool.of(fetch_price)]
 """
 
 from __future__ import annotations
@@ -14,11 +17,18 @@ from agentic.core.lazily import loaded
 from agentic.core.llm.errors import MissingSdkError
 
 if TYPE_CHECKING:
+    from agentic.plugins.langchain.chat_model import AgenticChatModel
     from agentic.plugins.langchain.model import LangChainModel
+    from agentic.plugins.langchain.tools import AgenticTool, LangChainTool
 
-_HOMES = {"LangChainModel": "model"}
+_HOMES = {
+    "AgenticChatModel": "chat_model",
+    "AgenticTool": "tools",
+    "LangChainModel": "model",
+    "LangChainTool": "tools",
+}
 
-__all__ = ["LangChainModel"]
+__all__ = ["AgenticChatModel", "AgenticTool", "LangChainModel", "LangChainTool"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,16 +1,26 @@
-"""Messages of LangChain, and replies from them. Pure."""
+"""Messages of LangChain and ours. Pure."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agentic.core.llm.adapting import arguments_object, refused_part, result_text, spoken_text
+from agentic.core.llm.errors import BadModelRequestError
 from agentic.core.llm.folding import tool_call
-from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, Part, TextPart, ThinkingPart
+from agentic.core.llm.messages import (
+    ChatMessage,
+    ChatRole,
+    DataPart,
+    Part,
+    TextPart,
+    ThinkingPart,
+    ToolCall,
+    ToolResult,
+)
 from agentic.core.llm.requests import ModelReply, ModelRequest, StopReason
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.types import JSONValue
@@ -145,4 +155,108 @@ def _tokens(message: AIMessage) -> TokenUsage:
         thinking_tokens=outputs.get("reasoning", 0),
         requests=1,
         cost_usd=None,
+    )
+
+
+OURS = "agentic"
+"""In ``additional_kwargs`` of a message that one of our models has written: our message, whole."""
+
+
+def request_parts(messages: Sequence[BaseMessage], model: str) -> tuple[str, list[ChatMessage]]:
+    """Return a conversation of LangChain as instructions and messages of a request.
+
+    Raises:
+        BadModelRequestError: It has a message, or a part of one, that has no form here.
+    """
+    system: list[str] = []
+    found: list[ChatMessage] = []
+    for message in messages:
+        if isinstance(message, SystemMessage) and not found:
+            system.append(str(message.text))
+        else:
+            found.append(_ours(message, model))
+    return "\n\n".join(system), found
+
+
+def _ours(message: BaseMessage, model: str) -> ChatMessage:
+    match message:
+        case SystemMessage():
+            return ChatMessage(role=ChatRole.SYSTEM, parts=(TextPart(text=str(message.text)),))
+        case HumanMessage():
+            return ChatMessage(role=ChatRole.USER, parts=tuple(_our_parts(message, model)))
+        case AIMessage():
+            return _our_reply(message)
+        case ToolMessage():
+            result = ToolResult(
+                call_id=message.tool_call_id,
+                name=message.name or "",
+                content=cast(JSONValue, message.content),
+                is_error=message.status == "error",
+            )
+            return ChatMessage(role=ChatRole.TOOL, parts=(result,))
+    raise BadModelRequestError(model, f"a message of LangChain's type {message.type!r} has no form here")
+
+
+def _our_reply(message: AIMessage) -> ChatMessage:
+    stored = message.additional_kwargs.get(OURS)
+    if isinstance(stored, dict):
+        kept = ChatMessage.model_validate(stored)
+        calls = [(one["id"], one["args"]) for one in message.tool_calls]
+        same_calls = [(one.id, one.arguments) for one in kept.tool_calls if one.invalid is None] == calls
+        if same_calls and kept.text == str(message.text):  # else the graph has edited it
+            return kept
+    _, text = text_of(message)
+    parts: list[Part] = [TextPart(text=text)] if text else []
+    parts += [
+        ToolCall(id=one["id"] or "", name=one["name"], arguments=one["args"]) for one in message.tool_calls
+    ]
+    return ChatMessage(role=ChatRole.ASSISTANT, parts=tuple(parts))
+
+
+def _our_parts(message: HumanMessage, model: str) -> Iterator[Part]:
+    for block in cast("list[dict[str, Any]]", message.content_blocks):
+        if block["type"] == "text":
+            yield TextPart(text=block["text"])
+        elif block["type"] in ("image", "audio", "video", "file") and (
+            block.get("base64") or block.get("url")
+        ):
+            yield DataPart(
+                media_type=block.get("mime_type") or f"{block['type']}/*",
+                data=block.get("base64"),
+                url=None if block.get("base64") else block.get("url"),
+            )
+        else:
+            raise BadModelRequestError(
+                model, f"a part of LangChain's type {block['type']!r} has no form here"
+            )
+
+
+def message_of_reply(reply: ModelReply, model: str) -> AIMessage:
+    """Return a reply as a message of LangChain; it keeps the whole message for later requests."""
+    said, used = reply.message, reply.usage
+    return AIMessage(
+        said.text,
+        id=reply.id or said.id,
+        tool_calls=[
+            {"type": "tool_call", "id": one.id, "name": one.name, "args": dict(one.arguments)}
+            for one in said.tool_calls
+            if one.invalid is None
+        ],
+        invalid_tool_calls=[
+            {"type": "invalid_tool_call", "id": one.id, "name": one.name, "args": one.invalid, "error": None}
+            for one in said.tool_calls
+            if one.invalid is not None
+        ],
+        additional_kwargs={OURS: said.to_json()},
+        response_metadata={"model_name": reply.model or model, "finish_reason": str(reply.stop_reason)},
+        usage_metadata={
+            "input_tokens": used.input_tokens,
+            "output_tokens": used.output_tokens,
+            "total_tokens": used.input_tokens + used.output_tokens,
+            "input_token_details": {
+                "cache_read": used.cache_read_tokens,
+                "cache_creation": used.cache_write_tokens,
+            },
+            "output_token_details": {"reasoning": used.thinking_tokens},
+        },
     )

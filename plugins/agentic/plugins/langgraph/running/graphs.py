@@ -79,6 +79,8 @@ def _called(name: str, factory: Callable[..., object]) -> object:
             if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
         ]
         result = factory(config) if needed else factory()
+    except GraphNotLoadedError:
+        raise
     except Exception as exc:
         raise GraphNotLoadedError(name, f"its function raised {line_of(exc)}") from exc
     if inspect.iscoroutine(result):

@@ -15,7 +15,7 @@ from langgraph.types import Command, Durability, StateSnapshot
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from agentic.core.agents.executor import AgentExecutorResponse
-from agentic.core.graph import Executor, RetryPolicy, WorkflowContext, handler
+from agentic.core.graph import CrashPolicy, Executor, RetryPolicy, WorkflowContext, handler
 from agentic.core.llm.messages import ChatMessage
 from agentic.core.threads import in_thread
 from agentic.plugins.langgraph.errors import ThreadTakenError
@@ -30,6 +30,9 @@ TURN = "agentic_turn"
 
 TRIES = RetryPolicy(max_attempts=4, first_delay_s=1.0, retry_on=(ThreadTakenError,))
 """While another run is in the thread. Nodes are retried by the policies of the graph."""
+
+CRASHES = CrashPolicy(max_crashes=10)
+"""More than for other executors: one activation is a whole graph, and its steps are stored."""
 
 DRAIN_S = 5.0
 """How long the nodes at work may take to end when their worker stops; it abandons them after 8 s."""
@@ -103,6 +106,8 @@ class LangGraphExecutor(Executor):
         retry: How often a failing activation is tried.
         timeout_s: Seconds one try may take.
     """
+
+    crash = CRASHES
 
     def __init__(  # noqa: PLR0913  # options of a node, all optional
         self,
