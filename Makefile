@@ -31,7 +31,7 @@ help:
 demo: $(VENV)/.local
 	$(BIN)/agentic demo $(ARGS)
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(VENV)/.tools
 	$(BIN)/pytest $(or $(ARGS),$(SHARED))
 
 # Side by side with `make --jobs 2 check`. `.ci/run` runs mypy and pyright, which take longest, beside the tests.
@@ -106,8 +106,14 @@ $(VENV)/.local: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt
 	$(PIP_INSTALL) uv
-	$(UV_INSTALL) -e '.[local,serve,ag-ui,metrics,postgres,reading,parquet,xlsx,browser,firecrawl,httpx2,curl,models,langchain,langgraph,pydantic-ai,mcp,prices,nkeys,qdrant,notify,otel,sandbox,kit,dev]' -e ./fakes
+	$(UV_INSTALL) -e '.[local,serve,ag-ui,metrics,postgres,reading,parquet,xlsx,browser,firecrawl,httpx2,curl,models,langchain,langgraph,pydantic-ai,mcp,prices,nkeys,qdrant,notify,otel,coding,kit,dev]' -e ./fakes
 	@touch $@ $(VENV)/.local
+
+# The compiler of TypeScript, which is no package of Python: its native program is one of npm.
+$(VENV)/.tools: $(VENV)/.python Makefile
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(VENV)/tools/typescript \
+		typescript@7.0.2 @types/node@24.19.2
+	@touch $@
 
 $(VENV)/.docs: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt
 	$(PIP_INSTALL) uv

@@ -89,6 +89,7 @@ def test_importing_the_core_loads_no_heavy_library(library: str) -> None:
     "package",
     [
         "agentic.core",
+        "agentic.core.coding",
         "agentic.core.graph",
         "agentic.core.http",
         "agentic.core.llm",
@@ -113,6 +114,7 @@ LAZY = (
     "agentic.core",
     "agentic.core.actors",
     "agentic.core.bus",
+    "agentic.core.coding",
     "agentic.core.graph",
     "agentic.core.http",
     "agentic.core.ledger",

@@ -9,6 +9,7 @@ AgenticError
   PatternError      InvalidPatternError, UnknownParticipantError, AggregationError        core.patterns
   BusError          BusUnavailableError                                                   core.bus.errors
   ServiceError      an embedded server cannot be started                                  core.services.errors
+  CodingError       UnknownLanguageError, NoCodeError, ...                         core.coding.errors
   SandboxError      SandboxUnavailableError, SandboxLostError, MissingToolError, ...      core.sandbox.errors
   DataError         DatabaseNotMigratedError, UnknownProjectError, UnknownAgentError, ... mappers.errors
   LedgerError       LedgerUnavailableError, UnknownRunError, RunExistsError, ...          core.ledger.errors

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from agentic.core.actors import Actor
     from agentic.core.agents.tools.toolset import Toolset
+    from agentic.core.coding.languages.language import Language
     from agentic.core.graph import Workflow
     from agentic.core.hooks.asgi import AsgiApp
     from agentic.core.llm.adapter import LLMAdapter
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _Claims = Sequence[tuple["LoadedPlugin", Sequence[tuple[str, T]]]]
-KINDS = ("platforms", "actors", "builders", "models", "toolsets", "workflows", "http_apps")
+KINDS = ("platforms", "actors", "builders", "models", "languages", "toolsets", "workflows", "http_apps")
 DEADLINE_S = 15.0
 HOOK_NAMES = tuple(sorted(name for name in vars(specs) if name.startswith("agentic_")))
 
@@ -126,6 +127,14 @@ class PluginRegistry:
             "agentic_toolsets", lambda said: list(said.items())
         )
         return _by_name("kind of toolset", found)
+
+    @cached_property
+    def languages(self) -> Offers[Language]:
+        """Language name or alias -> language, of all plugins."""
+        found: _Claims[Language] = self._gather(
+            "agentic_languages", lambda said: [(name, one) for one in said for name in one.names]
+        )
+        return _by_name("language", found)
 
     @cached_property
     def workflows(self) -> Offers[Callable[[], Workflow]]:

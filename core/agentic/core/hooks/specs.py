@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # spec types only; importing them would load rooms above this
 
     from agentic.core.actors import Actor
     from agentic.core.agents.tools.toolset import Toolset
+    from agentic.core.coding.languages.language import Language
     from agentic.core.graph import Workflow, WorkflowEvent
     from agentic.core.hooks.asgi import AsgiApp
     from agentic.core.hooks.findings import Finding
@@ -73,6 +74,16 @@ def agentic_toolsets() -> Mapping[str, Callable[..., Toolset]]:
     Kinds that specs know: ``mcp`` gets a :class:`~agentic.core.agents.specs.toolsets.McpToolSpec` and the
     values of secrets; ``code_mode`` gets the tools that it stands for. A plugin that raises here is listed
     with its error and brings no toolset.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def agentic_languages() -> Iterable[Language]:
+    """Return the programming languages that code workers can check. Called once, when one is first used.
+
+    Names and aliases are unique over all plugins, as platforms are. A plugin that raises here is listed with
+    its error and brings no language.
     """
     raise NotImplementedError
 

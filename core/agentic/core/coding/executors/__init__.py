@@ -1,0 +1,1 @@
+"""Code workers as nodes of a graph."""

@@ -1,0 +1,1 @@
+"""Programming languages: how their code is compiled, tested and linted in a sandbox."""

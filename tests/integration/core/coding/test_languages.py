@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from agentic.core.coding import (
+    CodeFinding,
+    FindingLevel,
+    SandboxValidator,
+    UnknownLanguageError,
+    find_language,
+)
+from agentic.core.sandbox import SandboxError
+
+pytestmark = pytest.mark.integration
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A small program in a language, and its faults."""
+
+    good: str
+    does_not_compile: str
+    finding: CodeFinding
+    tests: str
+    with_tests: str
+    untidy: str
+
+
+SAMPLES = {
+    "python": Sample(
+        good="def double(x: int) -> int:\n    return 2 * x\n",
+        does_not_compile="def double(x):\n    return 2 *\n",
+        finding=CodeFinding(file="main.py", line=2, column=15, code="SyntaxError", text="invalid syntax"),
+        tests=(
+            "from main import double\n\n\ndef test_two():\n    assert double(1) == 2\n\n\n"
+            "def test_three():\n    assert double(1) == 3\n"
+        ),
+        with_tests="def double(x):\n    return 2 * x\n\n\ndef test_two():\n    assert double(1) == 2\n",
+        untidy="import os\n\n\ndef double(x):\n    return 2 * x\n",
+    ),
+    "typescript": Sample(
+        good="export function double(x: number): number {\n  return 2 * x;\n}\n",
+        does_not_compile="export function double(x: number): number {\n  return 'two';\n}\n",
+        finding=CodeFinding(
+            file="main.ts",
+            line=2,
+            column=3,
+            code="TS2322",
+            text="Type 'string' is not assignable to type 'number'.",
+        ),
+        tests=(
+            "import { test } from 'node:test';\nimport assert from 'node:assert/strict';\n"
+            "import { double } from './main.ts';\n"
+            "test('two', () => { assert.equal(double(1), 2); });\n"
+            "test('three', () => { assert.equal(double(1), 3); });\n"
+        ),
+        with_tests=(
+            "import { test } from 'node:test';\nimport assert from 'node:assert/strict';\n"
+            "export const double = (x: number): number => 2 * x;\n"
+            "test('two', () => { assert.equal(double(1), 2); });\n"
+        ),
+        untidy="export function double(x: number): number {\n  const unused = 1;\n  return 2 * x;\n}\n",
+    ),
+    "rust": Sample(
+        good="pub fn double(x: i32) -> i32 {\n    2 * x\n}\n",
+        does_not_compile='pub fn double(x: i32) -> i32 {\n    "two"\n}\n',
+        finding=CodeFinding(
+            file="main.rs",
+            line=2,
+            column=5,
+            code="E0308",
+            text="mismatched types (expected `i32`, found `&str`)",
+        ),
+        tests=(
+            "use super::*;\n#[test]\nfn two() { assert_eq!(double(1), 2); }\n"
+            "#[test]\nfn three() { assert_eq!(double(1), 3); }\n"
+        ),
+        with_tests=(
+            "pub fn double(x: i32) -> i32 { 2 * x }\n#[cfg(test)]\nmod tests {\n    use super::*;\n"
+            "    #[test]\n    fn two() { assert_eq!(double(1), 2); }\n}\n"
+        ),
+        untidy="pub fn double(x: i32) -> i32 {\n    let unused = 1;\n    2 * x\n}\n",
+    ),
+}
+
+
+@pytest.mark.requirement("BE04", "SB06")
+@pytest.mark.parametrize("language", SAMPLES)
+async def test_a_compiler_finds_the_fault_with_its_place(validator: SandboxValidator, language: str) -> None:
+    sample = SAMPLES[language]
+    good = await validator.validate_code(sample.good, language)
+    assert (good.compiles, good.compiler_errors, good.feedback) == (True, (), "")
+    bad = await validator.validate_code(sample.does_not_compile, language)
+    assert not bad.compiles
+    assert sample.finding in bad.findings
+    assert str(sample.finding) in bad.compiler_errors
+    line = sample.does_not_compile.split("\n")[sample.finding.line - 1]
+    assert f"- {sample.finding}\n    {sample.finding.line} | {line}" in bad.feedback
+    assert bad.feedback.startswith("The code does not compile:")
+    assert bad.execution_time_ms > 0
+
+
+@pytest.mark.requirement("BE07", "BE09")
+@pytest.mark.parametrize("language", SAMPLES)
+async def test_counts_come_from_the_runner(validator: SandboxValidator, language: str) -> None:
+    sample = SAMPLES[language]
+    found = await validator.run_tests(sample.good, language, sample.tests)
+    report = found.report
+    assert (found.passed, report.test_count, report.tests_passed, report.tests_failed) == (False, 2, 1, 1)
+    [failure] = found.findings
+    assert "three" in failure.test
+    assert "3" in failure.text
+    assert found.feedback.startswith("The tests fail (1 of 2):")
+    only = await validator.run_tests(sample.good, language, sample.tests, "two")
+    assert (only.passed, only.report.tests_failed) == (True, 0)
+    within = await validator.run_tests(sample.with_tests, language)
+    assert (within.passed, within.report.test_count) == (True, 1)
+
+
+@pytest.mark.requirement("BE07")
+@pytest.mark.parametrize("language", SAMPLES)
+async def test_code_that_runs_no_test_or_does_not_compile_has_not_passed(
+    validator: SandboxValidator, language: str
+) -> None:
+    sample = SAMPLES[language]
+    nothing = await validator.run_tests(sample.good, language)
+    assert (nothing.passed, nothing.report.tests_passed) == (False, nothing.report.test_count)
+    assert nothing.findings
+    broken = await validator.run_tests(sample.does_not_compile, language, sample.tests)
+    assert not broken.passed
+    assert broken.findings
+
+
+@pytest.mark.requirement("BE10")
+@pytest.mark.parametrize("language", SAMPLES)
+async def test_a_linter_finds_what_is_unused(validator: SandboxValidator, language: str) -> None:
+    sample = SAMPLES[language]
+    tidy = await validator.lint(sample.good, language)
+    assert (tidy.passed, tidy.findings) == (True, ())
+    untidy = await validator.lint(sample.untidy, language)
+    assert [one.level for one in untidy.findings] == [FindingLevel.WARNING]
+    assert not untidy.passed
+    assert untidy.findings[0].line in {1, 2}
+
+
+@pytest.mark.parametrize("language", SAMPLES)
+async def test_tests_that_never_end_are_a_finding(validator: SandboxValidator, language: str) -> None:
+    endless = {
+        "python": "def test_it():\n    while True:\n        pass\n",
+        "typescript": "import { test } from 'node:test';\ntest('it', () => { for (;;) {} });\n",
+        "rust": "#[test]\nfn it() { loop {} }\n",
+    }
+    quick = SandboxValidator(validator.sandbox, validator.limits.model_copy(update={"time_s": 1.5}))
+    found = await quick.run_tests(endless[language], language)
+    assert not found.passed
+    assert "it took longer than its limit of time" in found.findings[0].text
+
+
+async def test_names_and_aliases_find_a_language(validator: SandboxValidator) -> None:
+    assert find_language("TS") is find_language("typescript")
+    assert find_language(" py ").name == "python"
+    with pytest.raises(
+        UnknownLanguageError, match=r"'cobol' is not known \(known: python, rust, typescript\)"
+    ):
+        await validator.validate_code("", "cobol")
+
+
+async def test_a_forged_report_with_a_declaration_is_not_read(validator: SandboxValidator) -> None:
+    forged = (
+        "import os\n"
+        "def test_it():\n"
+        "    forged = '<!DOCTYPE a [<!ENTITY b \"c\">]><testsuites><testcase/></testsuites>'\n"
+        "    open('report.xml', 'w').write(forged)\n"
+        "    os._exit(0)\n"
+    )
+    found = await validator.run_tests(forged, "python")
+    assert not found.passed
+
+
+async def test_a_sandbox_without_the_program_is_no_fault_of_the_code(validator: SandboxValidator) -> None:
+    from agentic.core.sandbox import ProcessSandbox, SandboxTool, Toolbox
+
+    empty = Toolbox({"ruff": SandboxTool})
+    with pytest.raises(SandboxError, match="it has no program 'ruff'"):
+        await SandboxValidator(ProcessSandbox(empty)).lint("x = 1\n", "python")
