@@ -14,11 +14,14 @@ from agentic.core.agents.tools.calling import as_json
 from agentic.core.graph import Executor, WorkflowContext
 from agentic.core.llm.messages import ChatMessage, ChatRole, Part, ToolCall, ToolResult
 from agentic.core.llm.usage import TokenUsage
+from agentic.core.records import unchecked
 
 ConversationInput = str | ChatMessage | list[ChatMessage] | AgentExecutorResponse | SpokenOutput
 """The forms of a conversation between executors: a pattern takes each of them as its input."""
 
 _USAGE = "usage"
+_GIVEN_WITHOUT_META = {"role", "parts", "author_name"}
+_GIVEN = {*_GIVEN_WITHOUT_META, "meta"}
 
 
 class PatternResult(SpokenOutput):
@@ -72,8 +75,15 @@ class ConversationEntry(BaseModel):
     @property
     def message(self) -> ChatMessage:
         """The message."""
-        facts: dict[str, Any] = {"meta": json.loads(self.meta)} if self.meta else {}
-        return ChatMessage(role=self.role, author_name=self.author, parts=self.parts, **facts)
+        # Valid already, and made for each reader of each turn: checks were a fifth of a long chat.
+        values: dict[str, object] = {
+            "role": self.role,
+            "parts": self.parts,
+            "author_name": self.author,
+            "id": None,
+            "meta": json.loads(self.meta) if self.meta else {},
+        }
+        return unchecked(ChatMessage, values, _GIVEN if self.meta else _GIVEN_WITHOUT_META)
 
 
 class Conversing(Executor):

@@ -31,6 +31,7 @@ from agentic.core.patterns.selectors import (
     GroupChatState,
     SelectionFunc,
     is_async,
+    name_after,
     name_in,
     round_robin_selector,
     selection_prompt,
@@ -214,7 +215,9 @@ class GroupChatOrchestrator(Conversing):
                 words = ChatMessage.assistant(decided.final_message, author_name=manager.name)
                 self.broadcast_to_all([words], ctx)
             return None
-        return name_in(decided.next_speaker, list(self.participants)) or decided.next_speaker
+        names = list(self.participants)
+        # An error would come again in each resumed run, because the reply is kept.
+        return name_in(decided.next_speaker, names) or name_after(names, state.last_speaker)
 
     async def _end(
         self,

@@ -192,15 +192,18 @@ class MagenticPlanner(Conversing):
     @handler
     async def on_failure(self, failure: ExecutorFailure, ctx: Ctx) -> BroadcastMessage | None:
         """Take a failure for a stall, and decide the next step."""
-        words = f"(failed with {failure.error_type}: {failure.message[:500]})"
+        # The class alone, as for tools: a message may have secrets, and models read it.
+        words = f"(failed with {failure.error_type})"
         self._say([ChatMessage.assistant(words, author_name=str(failure.executor_id))], ctx)
         return await self._go_on(ctx, has_failed=True)
 
     async def create_plan(self, task: str, ctx: Ctx) -> TaskPlan:
         """Return the plan for a task; a person may send it back.
 
+        If no step is for a member of the team, also at the second try, the first member gets the task.
+
         Raises:
-            PatternError: No step is for a member of the team, also at the second try.
+            PatternError: A person has refused all plans.
         """
         plan = await self._planned(plan_prompt(task, self.available_agents), ctx, "plan.")
         for number in range(MAX_REVIEWS if self.is_reviewed else 0):
@@ -280,11 +283,11 @@ class MagenticPlanner(Conversing):
             return plan
         again = f"{prompt}\n\nYour plan had no step for a member. The members are: {', '.join(self.names)}."
         plan = (await self._asked(again, TaskPlan, f"{part}again.", ctx)).within(self.names)
-        if not plan.steps:
-            raise PatternError(
-                f"the manager of {self.id!r} made two plans without a step for {', '.join(self.names)}"
-            )
-        return plan
+        if plan.steps:
+            return plan
+        # An error would come again in each resumed run, because the replies are kept.
+        step = SubTask(agent_id=self.names[0], instruction=self._task(ctx))
+        return plan.model_copy(update={"steps": (step,)})
 
     async def _adopt(self, plan: TaskPlan, ctx: Ctx) -> None:
         ctx.local["plan"] = plan.model_dump(mode="json")

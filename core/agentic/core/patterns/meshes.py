@@ -20,6 +20,7 @@ from agentic.core.agents.responses import AgentResponse, Emit, SpokenOutput
 from agentic.core.agents.specs.spec_agent import SpecAgent
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.tool import ExternalTool
+from agentic.core.agents.tools.toolset import check_tools
 from agentic.core.graph import (
     ApprovalRequest,
     Executor,
@@ -425,7 +426,7 @@ def _with_tools(agent: Agent[Any], tools: Sequence[ExternalTool]) -> Agent[Any]:
 
 def _chat_with(agent: ChatAgent[Any], tools: Sequence[ExternalTool]) -> ChatAgent[Any]:
     made = copy(agent)
-    made.setup = replace(agent.setup, tools=(*agent.setup.tools, *tools))
+    made.setup = replace(agent.setup, tools=check_tools((*agent.setup.tools, *tools)))
     return made
 
 

@@ -95,7 +95,7 @@ def no_repeat_selector(base: SelectionFunc) -> SelectionFunc:
             raise SelectorMisfitError(
                 f"no_repeat_selector needs two participants, but {name!r} is alone in the chat"
             )
-        return _after(list(state.participants), name)
+        return name_after(list(state.participants), name)
 
     return choose
 
@@ -119,7 +119,7 @@ def llm_selector(model: LLMAdapter | str, instructions: str = LLM_SELECTOR) -> S
         if found is None:
             again = f"{prompt}\n\nYou answered {reply[:200]!r}. Answer with one of: {', '.join(names)}."
             found = name_in(await adapter.generate(instructions, again), names)
-        return found or _after(names, state.last_speaker)
+        return found or name_after(names, state.last_speaker)
 
     return choose
 
@@ -145,7 +145,8 @@ def name_in(reply: str, names: Sequence[str]) -> str | None:
     return contained[0] if len(contained) == 1 else None
 
 
-def _after(names: Sequence[str], last: str | None) -> str:
+def name_after(names: Sequence[str], last: str | None) -> str:
+    """Return the name after the last one, in order; the first one if there was none."""
     return names[(names.index(last) + 1) % len(names)] if last in names else names[0]
 
 

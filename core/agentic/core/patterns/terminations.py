@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -70,12 +71,14 @@ def as_termination(given: TerminationFunc) -> Termination:
     """Return a condition or a function as a condition.
 
     Raises:
-        TypeError: It cannot be called.
+        TypeError: It cannot be called, or must be awaited.
     """
     if isinstance(given, Termination):
         return given
     if not callable(given):
         raise TypeError(f"a termination is a function of the conversation, not {given!r:.100}")
+    if inspect.iscoroutinefunction(given):
+        raise TypeError(f"the termination {given!r:.100} is async; write it with `def`")
     return Termination(given, getattr(given, "__name__", "a condition").replace("<lambda>", "a condition"))
 
 

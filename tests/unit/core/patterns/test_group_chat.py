@@ -153,7 +153,7 @@ async def test_an_agent_manages_the_chat_and_ends_it_with_an_answer() -> None:
     manager = says(
         "boss",
         decided(next_speaker="B"),
-        decided(next_speaker="a"),
+        decided(next_speaker="zoe"),  # after b comes a
         decided(is_finished=True, final_message="We take blue."),
     )
     chat = (
@@ -262,6 +262,12 @@ def test_contradictions_are_refused_when_the_chat_is_built() -> None:
         keyword_termination(" ")
     with pytest.raises(ValueError, match="needs a condition"):
         any_termination()
+
+    async def later(_: object) -> bool:
+        return True
+
+    with pytest.raises(TypeError, match="is async"):
+        chat.with_termination_condition(later)  # type: ignore[arg-type]  # a mistake
     with pytest.raises(TypeError, match="not 5"):
         chat.with_termination_condition(5)  # type: ignore[arg-type]  # a mistake
 

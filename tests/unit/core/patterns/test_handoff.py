@@ -10,7 +10,14 @@ import pytest
 from tests.unit.core.patterns.casts import says, spoken
 
 from agentic.core import Executor, MemoryCheckpointStore, RunStatus, handler
-from agentic.core.agents import AgentExecutor, AgentSpec, ResponseStatus, SpecAgent, tool
+from agentic.core.agents import (
+    AgentExecutor,
+    AgentSpec,
+    ResponseStatus,
+    SpecAgent,
+    ToolDefinitionError,
+    tool,
+)
 from agentic.core.agents.requests import RequestAnswer
 from agentic.core.graph import ApprovalRequest, ApprovalResponse
 from agentic.core.llm import ChatMessage, ToolCall
@@ -195,5 +202,12 @@ def test_names_that_do_not_fit_are_refused() -> None:
         mesh.add_handoff("a", ["a"]).build()
     with pytest.raises(InvalidPatternError, match="remembers its threads"):
         handoff("h", [AgentExecutor(says("a"), remembers=True), says("b")])
+
+    def handoff_to_b(reason: str) -> str:
+        return reason
+
+    own = says("a", tools=[handoff_to_b])
+    with pytest.raises(ToolDefinitionError, match="handoff_to_b"):
+        handoff("h", [own, says("b")])
     with pytest.raises(InvalidPatternError, match="alike as names of tools"):
         handoff("h", [says("a"), AgentExecutor(says("b"), id="x y"), AgentExecutor(says("c"), id="x.y")])

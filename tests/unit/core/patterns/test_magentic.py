@@ -15,7 +15,6 @@ from agentic.core.patterns import (
     ComplexTask,
     InvalidPatternError,
     MagenticBuilder,
-    PatternError,
     PatternResult,
     SubTask,
     TaskResult,
@@ -108,14 +107,12 @@ async def test_progress_takes_stalls_back() -> None:
 
 async def test_a_member_that_fails_is_a_stall_and_not_the_end() -> None:
     def broken(_: str) -> str:
-        raise OSError("no disk")
+        raise OSError("no disk for token-123")
 
     lines = [plan("broken: a"), ledger("tester", is_request_satisfied=True), SOLVED, "ok"]
     flow = team(*lines, parts=[broken, says("tester", "test")]).build()
     result = (await flow.run("Solve!", run_id="r", checkpoints=MemoryCheckpointStore())).output(TaskResult)
-    assert ("broken", "(failed with OSError: no disk)") in spoken(
-        PatternResult(conversation=result.conversation)
-    )
+    assert ("broken", "(failed with OSError)") in spoken(PatternResult(conversation=result.conversation))
     assert result.is_satisfied
 
 
@@ -132,8 +129,9 @@ async def test_an_unknown_speaker_is_a_stall_and_the_plan_goes_on() -> None:
 async def test_a_plan_for_strangers_is_asked_for_again_once() -> None:
     result = (await team(plan("zoe: a"), plan("coder: a"), SOLVED, "ok").build().run("x")).output(TaskResult)
     assert [one.agent_id for one in result.plan] == ["coder"]
-    with pytest.raises(PatternError, match="two plans without a step for coder, tester"):
-        await team(plan("zoe: a"), plan()).build().run("x")
+    lines = [plan("zoe: a"), plan(), SOLVED, "ok"]  # an error would come again in each resumed run
+    first = (await team(*lines).build().run("x")).output(TaskResult)
+    assert first.plan == (SubTask(agent_id="coder", instruction="x"),)
 
 
 async def test_the_work_ends_at_the_limit_of_rounds_or_a_termination() -> None:
