@@ -146,7 +146,7 @@ def name_in(reply: str, names: Sequence[str]) -> str | None:
 
 
 def name_after(names: Sequence[str], last: str | None) -> str:
-    """Return the name after the last one, in order; the first one if there was none."""
+    """Return the name after the last one, in order; the first name without a last one."""
     return names[(names.index(last) + 1) % len(names)] if last in names else names[0]
 
 
