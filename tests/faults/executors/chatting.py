@@ -66,7 +66,7 @@ def press(enter: Enter) -> Workflow:
         .build()
     )
     config = WorkflowConfig(crash=CrashPolicy(max_crashes=1_000))
-    parts = [chat, ChatAgent(FunctionModel(edit), name="editor")]
+    parts: list[Any] = [chat, ChatAgent(FunctionModel(edit), name="editor")]
     return SequentialBuilder("press", version="1", config=config).participants(parts).build()
 
 
