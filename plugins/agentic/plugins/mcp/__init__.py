@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from agentic.core.agents import Tool, Toolset
     from agentic.core.agents.specs.toolsets import McpToolSpec
+    from agentic.core.hooks.asgi import AsgiApp
+    from agentic.executors.serving import ServedProject
     from agentic.plugins.mcp.client.errors import McpConnectionError, McpError
     from agentic.plugins.mcp.client.specs import CodeModeWhen
     from agentic.plugins.mcp.client.toolset import McpToolset
@@ -43,6 +45,12 @@ def agentic_toolsets() -> Mapping[str, Callable[..., Toolset]]:
 
 
 @hookimpl
+def agentic_http() -> Mapping[str, Callable[[ServedProject], AsgiApp]]:
+    """Provide ``/mcp`` of ``agentic serve``."""
+    return {"mcp": _app}
+
+
+@hookimpl
 def agentic_commands(app: typer.Typer) -> None:
     """Add ``mcp``."""
     from agentic.core.cli.later import add_group_at
@@ -61,6 +69,12 @@ def _code_mode(tools: Iterable[Tool | Toolset], mode: CodeModeWhen) -> Toolset:
     from agentic.plugins.mcp.client.specs import code_mode_of
 
     return code_mode_of(tools, mode)
+
+
+def _app(project: ServedProject) -> AsgiApp:
+    from agentic.plugins.mcp.serving.http import make_app
+
+    return make_app(project)
 
 
 def __getattr__(name: str) -> object:

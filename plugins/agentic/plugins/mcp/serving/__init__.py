@@ -1,0 +1,1 @@
+"""The side of a server: a project as tools and resources of MCP clients."""
