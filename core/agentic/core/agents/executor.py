@@ -156,7 +156,7 @@ class AgentExecutor(Executor):
                 await ctx.add_event(event)
 
         if thread.find_turn(ctx.idempotency_key) is None:
-            await ctx.add_event(input_event(self.agent.name, messages))
+            await ctx.add_event(input_event(self.agent.name, self.news_in(messages)))
         response = self.accept(await self.respond(messages, thread, options, emit))
         if self.remembers:
             ctx.local[_ENTRIES] = [
@@ -176,6 +176,10 @@ class AgentExecutor(Executor):
     ) -> AgentResponse[Any]:
         """Take a turn, or continue one; for subclasses that react to its errors."""
         return await self.agent.respond(given, thread, options, emit)
+
+    def news_in(self, messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+        """Return the part of an input that its event has; for subclasses whose input repeats itself."""
+        return messages
 
     def accept(self, response: AgentResponse[Any]) -> AgentResponse[Any]:
         """Return the response that is sent on; for subclasses.

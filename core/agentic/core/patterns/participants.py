@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -249,6 +250,11 @@ class AgentParticipant(Participant, AgentExecutor):
             calls=tuple(one.call for one in pending if one.call is not None),
         )
 
+    def news_in(self, messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+        """Return the messages since its last turn: the events of a long chat have each of them once."""
+        own = [index for index, one in enumerate(messages) if one.author_name == self.agent.name]
+        return messages[own[-1] + 1 :] if own else messages
+
     def _unheard(self, heard: Sequence[ChatMessage], ctx: WorkflowContext[Any, Any]) -> Sequence[ChatMessage]:
         """Return the messages for its thread: all, or the messages of others since its last turn."""
         since = ctx.local.get(_HEARD) if self.remembers else None
@@ -338,7 +344,9 @@ def options_of(node: AgentExecutor) -> dict[str, Any]:
 
 
 def description_of(node: Executor) -> str:
-    """Return the description of a participant, for selectors and managers."""
+    """Return the description of a participant, for selectors and managers: of a function, its first line."""
+    if isinstance(node, FunctionExecutor):
+        return (inspect.getdoc(node.function) or "").partition("\n")[0]
     return node.agent.description if isinstance(node, AgentExecutor) else ""
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
+from agentic.core.agents.chat_agent import ChatAgent
 from agentic.core.agents.executor import AgentExecutorResponse
 from agentic.core.agents.responses import SpokenOutput
 from agentic.core.graph import Executor, ExecutorKind, Workflow, WorkflowContext, handler
 from agentic.core.llm.adapter import LLMAdapter
-from agentic.core.llm.messages import ChatMessage, ChatRole
-from agentic.core.llm.registry import llm
+from agentic.core.llm.messages import ChatMessage
+from agentic.core.patterns.asking import ask
 from agentic.core.patterns.building import PatternBuilder
 from agentic.core.patterns.conversation import (
     ConversationInput,
@@ -25,6 +26,8 @@ from agentic.core.patterns.participants import ParticipantRole, Reply, participa
 
 GateCondition = Callable[[Sequence[ChatMessage]], bool | Awaitable[bool]]
 """Whether a sequence ends here: it gets the conversation."""
+
+_ROUNDS = "rounds"
 
 SUMMARIZE = (
     "Summarize the conversation for the people who continue it. Keep every fact, decision and open question; "
@@ -66,13 +69,15 @@ class SequenceRole(ParticipantRole):
         node.add_usage(ctx, reply.usage)
         if reply.message is None:
             return None
+        rounds = ctx.get_state(_ROUNDS, 0) + 1
+        ctx.set_state(_ROUNDS, rounds)
         conversation = reply.conversation or (*heard, reply.message)
         if not self.is_last:
             return list(conversation)
         return PatternResult(
             conversation=conversation,
             reason="the last participant has answered",
-            round_count=_answers(conversation),
+            round_count=rounds,
             usage=node.usage_so_far(ctx),
         )
 
@@ -127,7 +132,7 @@ class ConditionalGate(Conversing):
         result = PatternResult(
             conversation=conversation,
             reason=f"the gate {self.id!r} ended the sequence",
-            round_count=_answers(conversation),
+            round_count=ctx.get_state(_ROUNDS, 0),
             usage=self.usage_so_far(ctx),
         )
         await ctx.yield_output(result)
@@ -149,8 +154,7 @@ class Summarizer(Conversing):
         instructions: str = SUMMARIZE,
     ) -> None:
         super().__init__(id)
-        self.model = llm(model) if isinstance(model, str) else model
-        self.instructions = instructions
+        self.agent = ChatAgent(model, instructions, name="summarizer")
 
     @handler
     async def on_conversation(
@@ -159,9 +163,6 @@ class Summarizer(Conversing):
         """Summarize the conversation."""
         conversation = conversation_of(given)
         words = transcript(conversation)
-        said = cast(str, await ctx.once("summary", lambda: self.model.generate(self.instructions, words)))
-        return [*conversation[:1], ChatMessage.assistant(said, author_name=self.id)]
-
-
-def _answers(conversation: Sequence[ChatMessage]) -> int:
-    return sum(one.role is ChatRole.ASSISTANT for one in conversation)
+        answer = await ask(self.agent, [ChatMessage.user(words)], ctx)
+        self.add_usage(ctx, answer.usage)
+        return [*conversation[:1], ChatMessage.assistant(answer.text, author_name=self.id)]

@@ -229,6 +229,40 @@ async def test_an_agent_that_remembers_hears_each_message_once_and_keeps_its_own
     assert heard == [["go"], ["go", "a 1", "x"]]
 
 
+async def test_the_events_of_a_chat_have_each_message_once_for_each_participant() -> None:
+    chat = (
+        GroupChatBuilder("g")
+        .participants([says("a", "1", "3"), says("b", "2")])
+        .with_max_iterations(3)
+        .build()
+    )
+    events = [event.data async for event in chat.run_stream("go") if event.kind == "custom"]
+    inputs = [event["data"] for event in events if event["type"] == "agent.message"]
+    assert inputs == [
+        {"agent": "a", "text": "go"},
+        {"agent": "b", "text": "go\n\n1"},
+        {"agent": "a", "text": "2"},
+    ]
+
+
+async def test_a_function_is_described_by_its_first_line() -> None:
+    seen: list[GroupChatState] = []
+
+    def counts(_: str) -> str:
+        """Count things.
+
+        Slowly.
+        """
+        return "3"
+
+    def choose(state: GroupChatState) -> None:
+        seen.append(state)
+
+    chat = GroupChatBuilder("g").participants([counts]).with_orchestrator_func(choose).build()
+    assert (await chat.run("go")).output(PatternResult).round_count == 0
+    assert dict(seen[0].participants) == {"counts": "Count things."}
+
+
 async def test_two_nodes_of_one_agent_know_their_own_words() -> None:
     model = FunctionModel(lambda request: "/".join(f"{one.role}" for one in request.messages))
     agent = ChatAgent(model, name="critic")

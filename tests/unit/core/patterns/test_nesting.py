@@ -11,7 +11,16 @@ from tests.unit.core.patterns.casts import says, spoken
 from agentic.core import MemoryCheckpointStore, Workflow, WorkflowBuilder
 from agentic.core.agents import AgentExecutorResponse, ChatAgent, chat_messages, total_usage
 from agentic.core.graph import InvalidGraphError, replay
-from agentic.core.llm import ScriptedModel, ToolCall
+from agentic.core.llm import (
+    ChatMessage,
+    ChatRole,
+    DataPart,
+    FunctionModel,
+    ModelRequest,
+    ScriptedModel,
+    TextPart,
+    ToolCall,
+)
 from agentic.core.patterns import (
     AggregatedResult,
     ConcurrentBuilder,
@@ -143,3 +152,42 @@ def test_one_agent_takes_part_in_several_patterns() -> None:
     assert [next(iter(flow.graph.executors)) for flow in both] == ["a", "a"]
     with pytest.raises(InvalidGraphError):
         SequentialBuilder("s").participants([agent, agent]).build()
+
+
+@pytest.mark.parametrize("is_agent", [False, True], ids=["workflow", "agent"])
+async def test_a_person_is_asked_through_patterns_in_each_other(is_agent: bool) -> None:
+    call = ToolCall(id="", name="handoff_to_person", arguments={"reason": "Which?"})
+    desk = HandoffBuilder("desk").participants([says("clerk", call, "Blue.")]).with_person().build()
+    inner: Any = desk.as_agent("desk") if is_agent else desk
+    chat = GroupChatBuilder("chat").participants([inner, says("b", "fine")]).with_max_iterations(2).build()
+    flow = SequentialBuilder("press").participants([chat, says("editor", "Done.")]).build()
+    store = MemoryCheckpointStore()
+    waiting = await flow.run("A lamp", run_id="r", checkpoints=store)
+    (request,) = waiting.pending_requests
+    assert request.path.startswith("chat/desk")
+    done = await flow.resume("r", checkpoints=store, responses={request.id: "the blue one"})
+    assert spoken(done.output(PatternResult)) == [(None, "A lamp"), ("chat", "fine"), ("editor", "Done.")]
+
+
+async def test_data_and_images_of_a_request_reach_every_participant() -> None:
+    seen: list[list[str]] = []
+
+    def look(request: ModelRequest) -> str:
+        seen.append(
+            [part.media_type for one in request.messages for part in one.parts if isinstance(part, DataPart)]
+        )
+        return "a lamp"
+
+    picture = ChatMessage.user("What is it?", DataPart(media_type="image/png", url="https://x.test/a.png"))
+    agents = [ChatAgent(FunctionModel(look), name=name) for name in ("a", "b")]
+    chat = GroupChatBuilder("chat").participants(agents).with_max_iterations(2).build()
+    await chat.run(picture, run_id="r", checkpoints=MemoryCheckpointStore())
+    await SequentialBuilder("s").participants(agents).build().run(picture)
+    assert seen == [["image/png"]] * 4
+
+
+async def test_facts_of_the_application_stay_with_their_message() -> None:
+    asked = ChatMessage(role=ChatRole.USER, parts=(TextPart(text="go"),), meta={"ticket": {"id": 7}})
+    chat = GroupChatBuilder("chat").participants([says("a", "x")]).with_max_iterations(1).build()
+    run = await chat.run([asked], run_id="r", checkpoints=MemoryCheckpointStore())
+    assert run.output(PatternResult).conversation[0] == asked

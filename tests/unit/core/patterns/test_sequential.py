@@ -112,6 +112,7 @@ async def test_a_transformer_changes_the_conversation_for_those_after_it() -> No
     assert heard == [["Which colour?", "They agreed on blue.", "2 messages"]]
     assert [author for author, _ in spoken(result)] == [None, "summary", "numbers", "c"]
     assert "b: blue!" in model.requests[0].messages[0].text
+    assert (result.round_count, result.usage.requests) == (3, 4)
 
 
 async def test_a_transformer_at_the_end_gives_the_result_of_the_sequence() -> None:
