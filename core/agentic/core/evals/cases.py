@@ -19,7 +19,9 @@ from agentic.core.types import JSONValue
 MAX_CASES = 10_000
 """Cases times repeats of an evaluation: all are one list in the graph."""
 
-MAX_FILE_BYTES = 64 * 1024 * 1024
+MAX_FILE_BYTES = 16 * 1024 * 1024
+"""A run stores all inputs in its graph: as a list, one by one, and with the results."""
+
 MAX_ID_CHARS = 200
 
 FIELDS = ("id", "input", "expected", "metadata")

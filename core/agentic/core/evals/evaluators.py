@@ -6,7 +6,7 @@ import inspect
 import json
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -24,6 +24,8 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from agentic.core.actors.own_code import load_own_object, own_name
+from agentic.core.actors.ports import SecretStore
+from agentic.core.agents.specs.toolsets import secret_named
 from agentic.core.evals.errors import EvalError
 from agentic.core.evals.judging import JudgeInput, ModelJudge
 from agentic.core.evals.results import EvalAnswer, EvalScore
@@ -85,7 +87,7 @@ class Evaluator(BaseModel):
         """Return the score of an answer.
 
         Raises:
-            EvalError: The evaluator returned something else.
+            EvalError: The evaluator returned something else, or the case has no expected answer.
         """
         try:
             answer = part_of(given.answer, self.field)
@@ -95,6 +97,8 @@ class Evaluator(BaseModel):
             expected = part_of(given.expected, self.field)
         except MissingPartError:
             expected = given.expected
+        if expected is None and self.needs_expected:  # else an answer without a value would pass
+            raise EvalError(f"case {given.case_id!r} has no expected answer to compare with; add 'expected'")
         return self._as_score(await self.judge(given, answer, expected))
 
     def _as_score(self, found: object) -> EvalScore:
@@ -306,11 +310,33 @@ class JudgeEvaluator(Evaluator):
 
     async def judge(self, given: EvalAnswer, answer: JSONValue, expected: JSONValue) -> EvalScore:
         """Ask the model; see :class:`Evaluator`."""
-        judge = ModelJudge(
-            given.models.open(self.model, self.options), self.rubric, sees=self.sees, settings=self.settings
-        )
+        options = await resolved_options(self.options, given.secrets)
+        model = given.models.open(self.model, options)
+        judge = ModelJudge(model, self.rubric, sees=self.sees, settings=self.settings)
         verdict = await judge.verdict(answer, input=given.input, expected=expected)
         return self.scored(verdict.score, verdict.reason)
+
+
+async def resolved_options(
+    options: Mapping[str, JSONValue], secrets: SecretStore | None
+) -> dict[str, JSONValue]:
+    """Return options with the values of their secrets, ``${secrets.NAME}``.
+
+    Raises:
+        EvalError: A secret is needed, but no store of secrets was given.
+        UnknownSecretError: A secret does not exist.
+    """
+    found: dict[str, JSONValue] = dict(options)
+    for key, value in options.items():
+        name = secret_named(value)
+        if name is None:
+            continue
+        if secrets is None:
+            raise EvalError(
+                f"the option {key!r} needs the secret {name!r}, but no store of secrets was given"
+            )
+        found[key] = (await secrets.secret(name)).get_secret_value()
+    return found
 
 
 KINDS: dict[str, type[Evaluator]] = {

@@ -14,6 +14,7 @@ from agentic.core.llm.usage import TokenUsage
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
+    from agentic.core.actors.ports import SecretStore
     from agentic.core.evals.case_models import CaseModels
 
 PASSED = "passed"
@@ -59,6 +60,7 @@ class EvalAnswer:
         usage: Of models, by the task.
         duration_s: Seconds until the answer.
         models: Opens models for evaluators: counted, within the budget, and replayed.
+        secrets: Of the project; None without one.
     """
 
     case_id: str
@@ -69,6 +71,7 @@ class EvalAnswer:
     usage: TokenUsage
     duration_s: float
     models: CaseModels = field(repr=False)
+    secrets: SecretStore | None = field(default=None, repr=False)
 
 
 class CaseResult(BaseModel):

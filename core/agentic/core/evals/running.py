@@ -96,6 +96,7 @@ class CaseRunner:
             usage=kept.usage,
             duration_s=kept.duration_s,
             models=models,
+            secrets=None if self.context is None else self.context(run_id).secrets,
         )
         scores = {one.label: await _scored(one, answered) for one in self.evaluators}
         return _result(given, kept, scores, models.usage)

@@ -124,7 +124,9 @@ class EvalTask(BaseModel):
             return f"agent {self.agent.name or 'agent'}"
         if self.pipeline is not None:
             return f"pipeline {self.pipeline.get('name') or 'pipeline'}"
-        return f"actor {self.actor}" if self.actor is not None else f"function {self.function}"
+        if self.actor is not None:
+            return f"actor {self.actor}"
+        return f"function {(self.function or '').rpartition('/')[2]}"
 
     @property
     def model(self) -> str:

@@ -10,6 +10,7 @@ from tests.integration.plugins.evals.conftest import CASES, Desk, done, shouting
 
 from agentic.core.types import JSONValue
 from agentic.mappers import ExecutionStatus
+from agentic.mappers.vault.keys import SecretKeys
 
 pytestmark = pytest.mark.integration
 
@@ -18,6 +19,19 @@ LABELS: dict[str, JSONValue] = {
     "config": {"model": "fake:words", "labels": ["lamp", "tea"]},
     "answer": "label",
 }
+
+
+async def test_odd_answers_are_stored_as_far_as_a_database_can(desk: Desk, folder: Path) -> None:
+    (folder / "odd.py").write_text(
+        "ODD = {'nul': 'a\\x00b', 'half': 'a\\ud800', 'nan': float('nan'), 'big': 10**30}\n\n\n"
+        "def odd(name):\n    return ODD[name]\n"
+    )
+    cases: list[JSONValue] = [{"id": name, "input": name} for name in ("nul", "half", "nan", "big")]
+    found: JSONValue = {"kind": "matches", "pattern": "."}
+    config = shouting(task={"function": "./odd.py:odd"}, cases=cases, evaluators=[found])
+    outcome = await desk.run(desk.add(config))
+    assert outcome.status is not ExecutionStatus.FAILED, outcome.error
+    assert {row.case_id for row in desk.rows()} == {"nul", "half", "nan", "big"}
 
 
 async def test_each_try_is_a_row_with_answer_scores_and_time(desk: Desk, folder: Path) -> None:
@@ -34,7 +48,7 @@ async def test_each_try_is_a_row_with_answer_scores_and_time(desk: Desk, folder:
     assert (lamp.input, lamp.expected, lamp.answer, lamp.score) == ("lamp", "LAMP", "LAMP", 1.0)
     assert (lamp.evaluation, lamp.task, lamp.run_id) == (
         "shouts",
-        "function ./tasks.py:shout",
+        "function tasks.py:shout",
         outcome.execution_id,
     )
     assert lamp.duration_s > 0
@@ -57,6 +71,7 @@ async def test_a_run_that_has_ended_runs_no_case_again(desk: Desk, folder: Path)
     assert (len(desk.rows()), sorted(done(folder))) == (2, ["lamp", "tea"])
 
 
+@only_sqlite
 async def test_a_case_that_fails_has_a_row_with_its_class_and_makes_the_run_partial(desk: Desk) -> None:
     outcome = await desk.run(desk.add(shouting(cases=[*CASES, {"id": "bad", "input": "broken"}])))
     assert (outcome.status, outcome.failed_count) == (ExecutionStatus.PARTIAL, 1)
@@ -74,6 +89,7 @@ async def test_a_limit_that_is_not_met_fails_the_run_with_all_rows_kept(desk: De
     assert len(desk.rows()) == 2
 
 
+@only_sqlite
 async def test_a_budget_of_the_run_holds_over_all_cases_and_judges(desk: Desk) -> None:
     cases: list[JSONValue] = [{"id": n, "input": f"lamp {n}", "expected": "lamp"} for n in "abcdef"]
     judge: JSONValue = {"kind": "judge", "model": "fake:words", "rubric": "It fits."}
@@ -115,6 +131,23 @@ async def test_cases_that_cannot_be_read_fail_the_run_with_the_reason(desk: Desk
     assert "gone.jsonl does not exist" in str(outcome.error)
     empty = await desk.run(desk.add(shouting(name="rows", cases={"agent": "shouts"})))
     assert "has stored no rows yet" in str(empty.error)
+
+
+@only_sqlite
+async def test_a_key_of_a_judge_is_a_secret_of_the_project(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTIC_SECRET_KEYS", SecretKeys.new_key())
+    judge: JSONValue = {
+        "kind": "judge",
+        "model": "openai:x",
+        "rubric": "r",
+        "options": {"api_key": "${secrets.JUDGE_KEY}", "base_url": "http://127.0.0.1:9/v1"},
+    }
+    agent = desk.add(shouting(cases=CASES[:1], evaluators=[judge]))
+    missing = await desk.run(agent)
+    assert "JUDGE_KEY" in str(desk.rows()[0].error)
+    assert missing.status is ExecutionStatus.FAILED
 
 
 @only_sqlite

@@ -99,6 +99,12 @@ async def test_an_expected_answer_that_is_no_number_is_a_fault_of_the_case() -> 
         await evaluator("number").score(answered(3, "many"))
 
 
+@pytest.mark.parametrize("kind", ["exact", "contains", "number"])
+async def test_a_case_without_an_expected_answer_does_not_pass_by_accident(kind: str) -> None:
+    with pytest.raises(EvalError, match="case 'x' has no expected answer to compare with"):
+        await evaluator(kind).score(answered(None))
+
+
 async def test_functions_are_evaluators_sync_and_async() -> None:
     async def later(given: EvalAnswer) -> float:
         return 0.4 + 0.1 * (given.expected == "b")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +12,13 @@ import typer
 
 from agentic.core.agents.specs.spec import ModelChoice
 from agentic.core.cli import console, err_console, print_json
+from agentic.core.evals.cases import tries_of
 from agentic.core.evals.loading import load_eval
+from agentic.core.evals.workflow import CASE_ENDED
+from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.settings import Settings, load_settings
 from agentic.core.terminal import harmless
+from agentic.core.types import JSONValue
 from agentic.executors.commands.run.outcome import PARTIAL_EXIT_CODE
 from agentic.executors.commands.run.running import checked_dispatcher, interruptions_told, print_queued
 from agentic.executors.commands.shared.database import ensured_project, opened, ready_database
@@ -32,7 +37,7 @@ from agentic.plugins.evals.rows import read_results, result_of
 from agentic.plugins.evals.settings import EvalSettings, config_of
 
 if TYPE_CHECKING:
-    from agentic.executors.agents.outcome import ExecutionOutcome
+    from agentic.executors.agents.outcome import EventListener, ExecutionOutcome
     from agentic.mappers import AgentModel, Database, ExecutionModel
 
 SHOWN_WARNINGS = 5
@@ -82,7 +87,8 @@ def run(  # noqa: PLR0913  # one parameter for each option
     workers = checked_dispatcher(settings) if dispatcher is DispatcherKind.CELERY else None
     with opened(ready_database(settings)) as database:
         agent = _put(database, settings, project, spec)
-        all_cases(spec, database, agent.project_id)  # faults are reported before anything runs
+        # Faults are reported before anything runs.
+        tries = tries_of(all_cases(spec, database, agent.project_id), spec.repeats)
         if workers is not None:
             print_queued(workers.submit(database, agent), agent, as_json=as_json)
             return
@@ -95,7 +101,8 @@ def run(  # noqa: PLR0913  # one parameter for each option
             "--recordings": recordings,
         }
         again = _again(file, options, {"--record": record, "--replay": replay})
-        outcome = _run(database, settings, execution, again, title=spec.name, is_quiet=quiet)
+        shown = Shown(title=spec.name, tries=len(tries), is_quiet=quiet)
+        outcome = _run(database, settings, execution, again, shown)
         _print(database, agent, outcome, as_json=as_json, is_quiet=quiet)
 
 
@@ -178,23 +185,58 @@ def _execution(database: Database, agent: AgentModel, *, resumes: bool) -> Execu
         return create_execution(session, agent)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The progress that people see while an evaluation runs.
+
+    Attributes:
+        title: Its name.
+        tries: Tries in all.
+        is_quiet: Show nothing.
+    """
+
+    title: str
+    tries: int
+    is_quiet: bool
+
+
 def _run(
-    database: Database,
-    settings: Settings,
-    execution: ExecutionModel,
-    again: str,
-    *,
-    title: str,
-    is_quiet: bool,
+    database: Database, settings: Settings, execution: ExecutionModel, again: str, shown: Shown
 ) -> ExecutionOutcome:
     from agentic.executors.agents.local import run_locally
     from agentic.executors.commands.run.progress import shown_progress
 
+    with database.reading() as session:
+        before = len(read_results(session, execution.project_id, execution.id))
     with (
         interruptions_told(database, execution, again),
-        shown_progress(title, quiet=is_quiet) as hear,
+        shown_progress(shown.title, quiet=shown.is_quiet) as hear,
     ):
-        return run_locally(execution, database=database, settings=settings, on_event=hear)
+        counted = count_tries(hear, before, shown.tries)
+        return run_locally(execution, database=database, settings=settings, on_event=counted)
+
+
+def count_tries(hear: EventListener, done: int, total: int) -> EventListener:
+    """Return a listener that also reports each ended try as progress: a graph reports at its barriers only.
+
+    Args:
+        hear: Gets all events.
+        done: Tries that ended in an earlier process.
+        total: Tries in all.
+    """
+    ended = done
+
+    def counting(event: WorkflowEvent) -> None:
+        nonlocal ended
+        hear(event)
+        if event.kind is EventKind.CUSTOM and event.data.get("type") == CASE_ENDED:
+            ended += 1
+            data: dict[str, JSONValue] = {"done": min(ended, total), "total": total}
+            hear(
+                WorkflowEvent(EventKind.EXECUTOR_PROGRESS, event.run_id, event.time, path="tries", data=data)
+            )
+
+    return counting
 
 
 def _print(
@@ -209,9 +251,7 @@ def _print(
     from agentic.executors.errors import ExecutionFailedError
 
     with database.reading() as session:
-        run = next(
-            (one for one in list_runs(session, agent.project_id) if one.id == outcome.execution_id), None
-        )
+        run = next(iter(list_runs(session, agent.project_id, run_id=outcome.execution_id)), None)
         rows = read_results(session, agent.project_id, outcome.execution_id)
         results = [result_of(row) for row in rows]
     if as_json:

@@ -63,8 +63,10 @@ class EvalRun:
         }
 
 
-def list_runs(session: Session, project_id: str, evaluation: str | None = None) -> Sequence[EvalRun]:
-    """Return the newest runs, newest first; of one evaluation or all."""
+def list_runs(
+    session: Session, project_id: str, evaluation: str | None = None, *, run_id: str | None = None
+) -> Sequence[EvalRun]:
+    """Return the newest runs, newest first; of one evaluation or all, or the one of an id."""
     model = EvalCaseModel
     began_at = func.min(model.first_seen_at)
     query = (
@@ -87,6 +89,8 @@ def list_runs(session: Session, project_id: str, evaluation: str | None = None) 
     )
     if evaluation is not None:
         query = query.where(model.evaluation == evaluation)
+    if run_id is not None:
+        query = query.where(model.run_id == run_id)
     return [
         EvalRun(
             id=row["run_id"],
@@ -121,7 +125,6 @@ def find_run(session: Session, owner: ProjectModel, wanted: str) -> EvalRun:
         execution = None if not wanted else find_by_prefix(session, owner, wanted)
     except UnknownExecutionError:
         execution = None
-    for run in () if execution is None else list_runs(session, owner.id):
-        if execution is not None and run.id == execution.id:
-            return run
+    if execution is not None and (found := list_runs(session, owner.id, run_id=execution.id)):
+        return found[0]
     raise OptionError(f"no evaluation and no run of one is called {wanted!r}; see `agentic evals list`")
