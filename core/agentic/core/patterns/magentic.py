@@ -26,7 +26,7 @@ from agentic.core.llm.messages import ChatMessage
 from agentic.core.patterns.asking import ask
 from agentic.core.patterns.building import PatternBuilder, checked_limit
 from agentic.core.patterns.conversation import ConversationInput, Conversing, conversation_of
-from agentic.core.patterns.errors import InvalidPatternError, PatternError
+from agentic.core.patterns.errors import InvalidPatternError
 from agentic.core.patterns.participants import (
     BroadcastMessage,
     ParticipantResult,
@@ -185,8 +185,8 @@ class MagenticPlanner(Conversing):
     @handler
     async def on_result(self, result: ParticipantResult, ctx: Ctx) -> BroadcastMessage | None:
         """Take an answer, and decide the next step."""
-        if result.message is not None:
-            self._say([result.message], ctx)
+        silence = ChatMessage.assistant("(no answer)", author_name=result.executor_id)
+        self._say([result.message or silence], ctx)
         return await self._go_on(ctx, has_failed=result.message is None)
 
     @handler
@@ -197,34 +197,36 @@ class MagenticPlanner(Conversing):
         self._say([ChatMessage.assistant(words, author_name=str(failure.executor_id))], ctx)
         return await self._go_on(ctx, has_failed=True)
 
-    async def create_plan(self, task: str, ctx: Ctx) -> TaskPlan:
-        """Return the plan for a task; a person may send it back.
+    async def create_plan(self, task: str, ctx: Ctx) -> TaskPlan | None:
+        """Return the plan for a task; None if a person has refused all plans.
 
         If no step is for a member of the team, also at the second try, the first member gets the task.
-
-        Raises:
-            PatternError: A person has refused all plans.
         """
         plan = await self._planned(plan_prompt(task, self.available_agents), ctx, "plan.")
-        for number in range(MAX_REVIEWS if self.is_reviewed else 0):
+        if not self.is_reviewed:
+            return plan
+        for number in range(MAX_REVIEWS):
             asked = ApprovalRequest(action="follow this plan", details=plan.model_dump(mode="json"))
             review = await ctx.request_info(asked, ApprovalResponse, number=number + 1)
             if review.approved:
                 return plan
+            if number + 1 == MAX_REVIEWS:
+                break
             fault = f"A person has refused this plan:\n{plan_words(plan)}\nReason: {review.reason}"
             prompt = plan_prompt(task, self.available_agents, fault)
             plan = await self._planned(prompt, ctx, f"plan.{number + 2}.")
-        if self.is_reviewed:
-            raise PatternError(
-                f"a person has refused {MAX_REVIEWS} plans of {self.id!r}; the work did not begin"
-            )
-        return plan
+        return None
 
     async def _begin(self, messages: Sequence[ChatMessage], ctx: Ctx) -> BroadcastMessage | None:
         task = messages[-1].text if messages else ""
         ctx.local.update({"task": task, "count": 0, "begun": max(len(messages) - 1, 0)})
         self._say(messages, ctx)
         plan = await self.create_plan(task, ctx)
+        if plan is None:
+            reason = f"a person has refused {MAX_REVIEWS} plans"
+            usage = self.usage_so_far(ctx)
+            await ctx.yield_output(TaskResult(answer="", is_satisfied=False, reason=reason, usage=usage))
+            return None
         await self._adopt(plan, ctx)
         return self._assign(plan.steps[0], ctx)
 
@@ -236,7 +238,7 @@ class MagenticPlanner(Conversing):
             return None
         prompt = ledger_prompt(self._task(ctx), self.available_agents, plan, said)
         ledger = await self._asked(prompt, ProgressLedger, "ledger.", ctx)
-        if ledger.is_request_satisfied and not has_failed:
+        if ledger.is_request_satisfied:
             await self._finish(said, plan, "the task is solved", ctx, is_satisfied=True)
             return None
         if (rounds := self._count(ctx, "rounds")) >= self.max_rounds:

@@ -104,6 +104,7 @@ def llm_selector(model: LLMAdapter | str, instructions: str = LLM_SELECTOR) -> S
     """Return a selector that asks a model.
 
     The model is asked again once if it names no participant, or several; then the next one in order speaks.
+    Its use is not part of the result's ``usage``; the use of ``with_orchestrator_agent`` is.
 
     Args:
         model: The model, or its name.

@@ -109,7 +109,7 @@ async def test_a_member_that_fails_is_a_stall_and_not_the_end() -> None:
     def broken(_: str) -> str:
         raise OSError("no disk for token-123")
 
-    lines = [plan("broken: a"), ledger("tester", is_request_satisfied=True), SOLVED, "ok"]
+    lines = [plan("broken: a"), ledger("tester"), SOLVED, "ok"]
     flow = team(*lines, parts=[broken, says("tester", "test")]).build()
     result = (await flow.run("Solve!", run_id="r", checkpoints=MemoryCheckpointStore())).output(TaskResult)
     assert ("broken", "(failed with OSError)") in spoken(PatternResult(conversation=result.conversation))
@@ -154,6 +154,27 @@ async def test_a_person_reviews_the_plan_before_the_work_begins() -> None:
         waiting = await flow.resume("r", checkpoints=store, responses={request.id: verdict})
     result = waiting.output(TaskResult)
     assert [one.agent_id for one in result.plan] == ["tester"]
+
+
+async def test_a_person_who_refuses_all_plans_ends_the_work() -> None:
+    store = MemoryCheckpointStore()
+    flow = team(*[plan("coder: a")] * 3).with_plan_review().build()
+    run = await flow.run("x", run_id="r", checkpoints=store)
+    for _ in range(3):
+        answers = {run.pending_requests[0].id: ApprovalResponse(approved=False)}
+        run = await flow.resume("r", checkpoints=store, responses=answers)
+    result = run.output(TaskResult)
+    assert (result.reason, result.is_satisfied) == ("a person has refused 3 plans", False)
+    assert (result.usage.requests, result.round_count) == (3, 0)
+
+
+async def test_a_member_that_says_nothing_is_a_stall_that_the_manager_reads() -> None:
+    def quiet(_: str) -> None: ...
+
+    manager = ScriptedModel([plan("quiet: a"), SOLVED, "ok"])
+    flow = MagenticBuilder("m").participants([quiet]).with_manager(manager).build()
+    assert (await flow.run("x")).output(TaskResult).is_satisfied
+    assert "quiet: (no answer)" in manager.requests[1].messages[0].text
 
 
 def test_a_team_without_a_manager_and_limits_below_one_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -167,6 +168,17 @@ async def test_a_person_is_asked_through_patterns_in_each_other(is_agent: bool) 
     assert request.path.startswith("chat/desk")
     done = await flow.resume("r", checkpoints=store, responses={request.id: "the blue one"})
     assert spoken(done.output(PatternResult)) == [(None, "A lamp"), ("chat", "fine"), ("editor", "Done.")]
+
+
+async def test_runs_of_one_pattern_at_a_time_do_not_mix() -> None:
+    def reply(request: ModelRequest) -> str:
+        return request.messages[0].text * len(request.messages)
+
+    agents = [ChatAgent(FunctionModel(reply), name=name) for name in ("a", "b")]
+    chat = GroupChatBuilder("chat").participants(agents).with_max_iterations(3).build()
+    runs = await asyncio.gather(*(chat.run(word) for word in "xyz"))
+    texts = [[text for _, text in spoken(run.output(PatternResult))] for run in runs]
+    assert texts == [[word * count for count in (1, 1, 2, 3)] for word in "xyz"]
 
 
 async def test_data_and_images_of_a_request_reach_every_participant() -> None:
