@@ -77,4 +77,11 @@ AGENTS = (
         peers=FRAMEWORKS,
         case="agents-idle",
     ),
+    Row(
+        name="sandbox-start",
+        what="command in a process sandbox, on top of a plain process; the least of 40",
+        figure="wall_ms",
+        unit="ms",
+        target=20,
+    ),
 )

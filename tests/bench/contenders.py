@@ -50,6 +50,7 @@ _OURS = {
     "turn": "agents",
     "agents": "agents",
     "chat": "patterns",
+    "sandbox": "sandboxes",
 }
 """Kind of a case -> the module that measures it; ``engine`` measures the others."""
 

@@ -1,7 +1,8 @@
 """Sandboxes: they run programs that a model wrote, apart from this machine and within limits.
 
-``ProcessSandbox`` isolates processes of this machine, ``DockerSandbox`` runs containers, ``RemoteSandbox``
-asks a worker elsewhere; :func:`open_sandbox` chooses by the settings.
+``ProcessSandbox`` isolates processes of this machine, ``DockerSandbox`` runs containers,
+``FirecrackerSandbox`` virtual machines, and ``RemoteSandbox`` asks a worker elsewhere;
+:func:`open_sandbox` chooses by the settings.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         SandboxUnavailableError,
         UnknownToolError,
     )
+    from agentic.core.sandbox.firecracker.sandbox import FirecrackerSandbox
     from agentic.core.sandbox.model import Ending, SandboxJob, SandboxLimits, SandboxResult
     from agentic.core.sandbox.opening import open_sandbox
     from agentic.core.sandbox.process.bubblewrap import ProcessSandbox
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from agentic.core.sandbox.tools import SandboxTool, Toolbox, ToolFinder, program, tool_folder
 
 _HOMES = {
+    "FirecrackerSandbox": "firecracker.sandbox",
     **dict.fromkeys(
         (
             "MissingToolError",
@@ -55,6 +58,7 @@ _HOMES = {
 __all__ = [
     "DockerSandbox",
     "Ending",
+    "FirecrackerSandbox",
     "MissingToolError",
     "OnOutput",
     "ProcessSandbox",

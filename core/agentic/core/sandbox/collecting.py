@@ -9,7 +9,14 @@ from collections.abc import Iterator
 
 from agentic.core.errors import storable
 from agentic.core.records import record
-from agentic.core.sandbox.model import MAX_COLLECTED, MAX_NAME_CHARS, SandboxJob
+from agentic.core.sandbox.model import (
+    MAX_COLLECTED,
+    MAX_NAME_CHARS,
+    Ending,
+    SandboxJob,
+    SandboxResult,
+    is_plain,
+)
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -43,7 +50,7 @@ class Collection:
         """Whether the content of a file should be read; otherwise it is not wanted, or skipped."""
         if not self._job.keeps(name):
             return False
-        if len(self._files) < MAX_COLLECTED and len(name) <= MAX_NAME_CHARS and name.isprintable():
+        if len(self._files) < MAX_COLLECTED and is_plain(name):
             return True
         self.skip(name)
         return False
@@ -121,3 +128,24 @@ def _read(name: str, folder: int, entry: str, found: Collection) -> None:
     with os.fdopen(place, "rb") as file:
         content = file.read(found.left_bytes + 1)  # a sparse file has no size that can be trusted
     found.add(name, content)
+
+
+def held_to_limits(said: SandboxResult, job: SandboxJob) -> SandboxResult:
+    """Return a result of another machine, within the limits of its job: that machine may be hostile."""
+    found = Collection(job)
+    for name in said.skipped:
+        found.skip(name)
+    for name, content in said.files.items():
+        if found.wants(name):
+            found.add(name, content)
+    collected = found.done()
+    limit = job.limits.output_bytes
+    return said.model_copy(
+        update={
+            "stdout": said.stdout[:limit],
+            "stderr": said.stderr[:limit],
+            "files": collected.files,
+            "skipped": collected.skipped,
+            "exit_code": said.exit_code if said.ended is Ending.EXITED else None,
+        }
+    )

@@ -20,19 +20,19 @@ MAX_NAME_CHARS = 200
 MAX_ARGUMENT_CHARS = 100_000
 
 
+def is_plain(name: str) -> bool:
+    """Whether the name of a file is a relative path with plain parts, and not too long."""
+    is_path = name.isprintable() and not any(part in {"", ".", ".."} for part in name.split("/"))
+    return 0 < len(name) <= MAX_NAME_CHARS and is_path
+
+
 def check_name(name: str) -> str:
     """Return the name of a file, if it is a plain relative path.
 
     Raises:
         SandboxFileError: It is not.
     """
-    parts = name.split("/")
-    if (
-        not name
-        or len(name) > MAX_NAME_CHARS
-        or not name.isprintable()
-        or any(p in {"", ".", ".."} for p in parts)
-    ):
+    if not is_plain(name):
         raise SandboxFileError(
             f"the name {name[:MAX_NAME_CHARS]!a} of a file in a sandbox must be a relative path with plain "
             f"parts, as src/main.py, of at most {MAX_NAME_CHARS} characters"

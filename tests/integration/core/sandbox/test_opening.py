@@ -191,3 +191,26 @@ def test_a_user_who_is_not_root_gets_the_same_isolation(tmp_path: Path) -> None:
         pytest.skip(f"bwrap is in a folder that only root can enter: {text}")
     assert text == "True True True memory"
     assert sys.platform == "linux"
+
+
+def test_a_killed_process_leaves_nothing_of_its_runs(tmp_path: Path) -> None:
+    import asyncio
+    import signal
+    import time
+
+    from agentic.core.testing.sandbox_contract import processes_with
+
+    if (child := os.fork()) == 0:
+        try:
+            asyncio.run(ProcessSandbox().run({}, ["sh", "-c", "sleep 47.0625 & sleep 47.0625"]))
+        finally:
+            os._exit(0)
+    until = time.monotonic() + 60
+    while len(processes_with("47.0625")) < 3:  # bwrap's own arguments contain it, too
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    while processes_with("47.0625"):
+        assert time.monotonic() < until
+        time.sleep(0.01)

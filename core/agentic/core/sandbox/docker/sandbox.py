@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -17,11 +18,11 @@ from agentic.core.sandbox.process.arguments import TEMPORARY, WORK, environment_
 from agentic.core.sandbox.sandbox import OnOutput, Sandbox
 from agentic.core.sandbox.tools import FOLDER, SandboxTool, Toolbox
 
-USER = "65534:65534"
 MARGIN_S = 120
 """Seconds after its limit of time that a container ends by itself, if this process is gone."""
 _OOM_S = 0.2
-_HELPERS = 2  # processes of ours in a container: the first one, and its sleep
+_HELPERS = 30  # processes of ours in a container; the limit of the command is one of its user
+_FIRST_UID, _UIDS = 10_000, 50_000  # also known to engines without root
 _INPUT = "/input"
 _WRITABLE = ("/box", "/tmp", "/run", "/var/tmp")  # noqa: S108 - in the container
 
@@ -143,7 +144,7 @@ def container_of(
         # Named, because some engines ask for more than the system allows (podman 4.3).
         "Ulimits": [
             {"Name": "nofile", "Soft": 1024, "Hard": 1024},
-            {"Name": "nproc", "Soft": 4096, "Hard": 4096},
+            {"Name": "nproc", "Soft": limits.process_count, "Hard": limits.process_count},
             {"Name": "core", "Soft": 0, "Hard": 0},
         ],
     }
@@ -170,6 +171,8 @@ class _ContainerRun:
         self._job = job
         self._on_output = on_output
         self._output = {1: bytearray(), 2: bytearray()}
+        # One for each run: the kernel counts the processes of a user over all containers.
+        self._user = str(_FIRST_UID + secrets.randbelow(_UIDS))
 
     async def result(self, environment: Mapping[str, str]) -> SandboxResult:
         begun = time.monotonic()
@@ -196,7 +199,7 @@ class _ContainerRun:
         body = {
             "AttachStdout": True,
             "AttachStderr": True,
-            "User": USER,
+            "User": f"{self._user}:{self._user}",
             "WorkingDir": "/",
             "Env": [f"{name}={value}" for name, value in (environment or {}).items()],
             "Cmd": list(command),
@@ -235,7 +238,7 @@ class _ContainerRun:
             state: Any = (await self._engine.call("GET", f"/containers/{self._container}/json"))["State"]
             return (Ending.EXITED, exit_code) if state["Running"] else (Ending.MEMORY, None)
         except EngineError as exc:
-            if exc.status not in {404, 409}:
+            if exc.status not in {404, 409} and "does not exist" not in exc.reason:
                 raise
             return Ending.MEMORY, None  # the container has ended, and only its first process does that
 

@@ -9,6 +9,7 @@ from typing import ClassVar, cast
 
 from agentic.core.bus import Bus, BusError, Listener
 from agentic.core.sandbox import errors
+from agentic.core.sandbox.collecting import held_to_limits
 from agentic.core.sandbox.errors import SandboxError, SandboxLostError, SandboxUnavailableError
 from agentic.core.sandbox.model import SandboxJob, SandboxResult
 from agentic.core.sandbox.remote.protocol import (
@@ -90,14 +91,14 @@ class RemoteSandbox(Sandbox):
                 await self._bus.send(
                     worker, packed("job", piece, number=number, is_last=is_last), reply=inbox
                 )
-            return await self._result(heard, on_output)
+            return await self._result(heard, job, on_output)
         except asyncio.CancelledError:
             await self._cancel(worker, heard)
             raise
         finally:
             await end(living)
 
-    async def _result(self, heard: Listener, on_output: OnOutput | None) -> SandboxResult:
+    async def _result(self, heard: Listener, job: SandboxJob, on_output: OnOutput | None) -> SandboxResult:
         result = Assembly()
         while True:
             head, piece = await self._heard(heard)
@@ -110,7 +111,7 @@ class RemoteSandbox(Sandbox):
                     try:
                         whole = result.add(head, piece)
                         if whole is not None:
-                            return SandboxResult.model_validate_json(whole)
+                            return held_to_limits(SandboxResult.model_validate_json(whole), job)
                     except ValueError as exc:
                         raise SandboxLostError(self.kind, "its result is damaged") from exc
                 case _:

@@ -1,0 +1,1 @@
+"""Sandboxes made of virtual machines, by the API of Firecracker."""
