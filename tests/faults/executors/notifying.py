@@ -50,7 +50,7 @@ def run_and_die() -> None:
 
     sys.argv = ["agentic", *COMMAND]
     place, instead = (ending, noticed) if POINT == "ending" else (local, notify)
-    with patch.object(place, "notice_end" if POINT == "ending" else "_notify", instead):
+    with patch.object(place, "notice_end" if POINT == "ending" else "send_due", instead):
         main()
 
 

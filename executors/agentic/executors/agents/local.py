@@ -66,7 +66,7 @@ def run_locally(
                 on_event=on_event,
                 log_level=logging.INFO,
             )
-        await _notify(database, settings, agent.project_id)
+        await send_due(database, settings, agent.project_id)
         return outcome
 
     tune_gc()
@@ -74,8 +74,8 @@ def run_locally(
         return runner.run(run())
 
 
-async def _notify(database: Database, settings: Settings, project_id: str) -> None:
-    """Send the due notifications of a project: perhaps no worker will."""
+async def send_due(database: Database, settings: Settings, project_id: str) -> None:
+    """Send the due notifications of a project: perhaps no worker will. A failure is logged."""
     try:
         if not await in_thread(_has_due, database, project_id):
             return

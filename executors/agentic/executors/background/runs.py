@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,7 @@ from agentic.core.bus import BusUnavailableError, EventBus
 from agentic.core.errors import line_of
 from agentic.core.graph.model.result import RunResult, RunStatus
 from agentic.core.ledger import RunRow, UnknownRunError
+from agentic.core.llm.messages import ChatMessage
 from agentic.core.logging import get_logger
 from agentic.core.threads import in_thread
 from agentic.executors.background.live_text import LiveText, live_text, text_piece
@@ -98,7 +99,7 @@ class DurableBackgroundRuns:
             agent=agent.name,
             thread_id=thread.id,
             turn=turn,
-            input=messages,
+            input=_with_ids(messages, task_id),
             answers=answers,
             approval_s=options.approval_s,
         )
@@ -257,6 +258,12 @@ def _check(agent: BackgroundAgent, thread: AgentThread, options: RunOptions) -> 
             f"thread {thread.id!r} is in this process only, and a worker could not find it; begin it with "
             "agent.new_thread(), or keep it with thread.save(store)"
         )
+
+
+def _with_ids(messages: Sequence[ChatMessage], task_id: str) -> tuple[ChatMessage, ...]:
+    """Return messages with ids: a worker recognizes by them whether a thread has them."""
+    named = enumerate(messages, 1)
+    return tuple(one if one.id else one.model_copy(update={"id": f"{task_id}.{n}"}) for n, one in named)
 
 
 def _store_of(agent: BackgroundAgent) -> ThreadStore:

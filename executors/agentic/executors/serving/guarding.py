@@ -32,6 +32,8 @@ OPEN_PATHS = frozenset({"/health/live"})
 
 _ALLOWED_HEADERS = "authorization, content-type, idempotency-key, last-event-id, prefer"
 _ALLOWED_METHODS = "GET, POST, DELETE"
+_EXPOSED = (b"access-control-expose-headers", b"location, retry-after")
+_VARY = (b"vary", b"origin")
 _SECURITY = {
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
@@ -227,10 +229,7 @@ class _Answer:
         known = {name.lower() for name, _ in headers}
         headers += [pair for pair in _SECURITY.items() if pair[0] not in known]
         if self._origin is not None:
-            headers += [
-                (b"access-control-allow-origin", self._origin.encode("latin-1")),
-                (b"vary", b"origin"),
-            ]
+            headers += [(b"access-control-allow-origin", self._origin.encode("latin-1")), _EXPOSED, _VARY]
         return headers
 
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from agentic.core.bus import Bus, open_bus
+from agentic.core.errors import AgenticError, line_of
 from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.logging import get_logger
 from agentic.core.settings import Settings
 from agentic.core.threads import in_thread
 from agentic.executors.agents.ending import end_cut_off
+from agentic.executors.agents.local import send_due
 from agentic.executors.agents.observing import Observers
+from agentic.executors.agents.runner import begin_waiting
 from agentic.executors.agents.workflows import make_catalog
 from agentic.executors.commands.shared.database import ensured_project, ready_database
 from agentic.executors.durable.publish.live import LiveEvents
 from agentic.executors.durable.publish.outbox import Outbox, kept_published
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
-from agentic.executors.durable.runs.local import HostOptions, LocalRuns
+from agentic.executors.durable.runs.local import SWEEP_S, HostOptions, LocalRuns
 from agentic.executors.durable.runs.service import RunService
 from agentic.executors.durable.worker.host import RunHost
 from agentic.executors.durable.worker.process_names import process_name
@@ -26,6 +33,8 @@ from agentic.executors.serving.project import ServedProject
 from agentic.executors.serving.sse import EventStreams
 from agentic.mappers import Database
 from agentic.mappers.ledger.ledger import SqlLedger
+
+log = get_logger(__name__)
 
 GRACE_S = 3.0
 """Time at the end for unpublished events."""
@@ -62,9 +71,11 @@ async def opened_project(
         )
         catalog = make_catalog(settings, database, project_id, process_name())
         runs = await _runs(stack, settings, store, catalog, project_id, options)
-        if settings.nats is not None and settings.dispatcher == "local":
-            outbox = Outbox(runs.host.ledger_executor, found, bus)
-            await stack.enter_async_context(kept_published(outbox, GRACE_S))
+        if settings.dispatcher == "local":
+            if settings.nats is not None:
+                outbox = Outbox(runs.host.ledger_executor, found, bus)
+                await stack.enter_async_context(kept_published(outbox, GRACE_S))
+            await stack.enter_async_context(_keeping(settings, database, project_id, runs))
         agents = ServedAgents(database, found, project_id, runs, bus)
         stack.push_async_callback(agents.aclose)
         yield ServedProject(
@@ -100,6 +111,29 @@ def _tell(observers: Observers, live: LiveEvents, project: str, event: WorkflowE
     live.tell(project, event)
 
 
+@asynccontextmanager
+async def _keeping(
+    settings: Settings, database: Database, project_id: str, runs: RunService
+) -> AsyncIterator[None]:
+    """Do the work of workers between runs: start lost executions, and send due notifications."""
+
+    async def keep() -> None:
+        while True:
+            try:
+                await begin_waiting(runs, database, project_id)
+                await send_due(database, settings, project_id)
+            except (AgenticError, SQLAlchemyError) as exc:
+                log.warning("serving.delayed", error=line_of(exc))
+            await asyncio.sleep(settings.sweep_s or SWEEP_S)
+
+    task = asyncio.create_task(keep(), name="serving-keeper")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
 async def _runs(
     stack: AsyncExitStack,
     settings: Settings,
@@ -109,7 +143,8 @@ async def _runs(
     options: HostOptions,
 ) -> RunService:
     if settings.dispatcher == "local":
-        return await stack.enter_async_context(LocalRuns(store, catalog, options=options))
+        sweep_s = settings.sweep_s or SWEEP_S
+        return await stack.enter_async_context(LocalRuns(store, catalog, sweep_s=sweep_s, options=options))
     from agentic.executors.celery import make_app
     from agentic.executors.durable.publish.messages import MessageDispatcher
 

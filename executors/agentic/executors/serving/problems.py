@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from agentic.core.errors import AgenticError, text_of
 from agentic.core.masking import mask_known
+from agentic.executors.serving.answers import JsonAnswer
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -33,7 +34,7 @@ def problem(
         "detail": mask_known(detail),
         **facts,
     }
-    return JSONResponse(content, status, headers=headers, media_type=MEDIA_TYPE)
+    return JsonAnswer(content, status, headers=headers, media_type=MEDIA_TYPE)
 
 
 def problem_of(error: AgenticError) -> Response:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 MAX_HEADER_BYTES = 64 * 1024
+MAX_CONNECTIONS = 1_000
+"""Further ones are answered with 503."""
+
 IDLE_S = 30
 STOP_S = 2
 BACKLOG = 256
@@ -142,6 +145,7 @@ def _make_server(app: ASGIApp, listening: Listening) -> uvicorn.Server:
         proxy_headers=False,
         server_header=False,
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=IDLE_S,
         timeout_graceful_shutdown=STOP_S,
         ssl_certfile=listening.certificate,

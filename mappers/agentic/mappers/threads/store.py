@@ -21,6 +21,7 @@ from agentic.core.agents.threads.entries import ThreadEntry, ThreadMetadata, rea
 from agentic.core.agents.threads.store import StoredThread
 from agentic.mappers.database.database import Database
 from agentic.mappers.database.engine import reason_of
+from agentic.mappers.database.prefixes import follows
 from agentic.mappers.database.thread import CallThread
 from agentic.mappers.errors import DatabaseUnavailableError
 from agentic.mappers.tables.threads import THREAD_ID_LENGTH, ThreadEntryModel, ThreadModel
@@ -78,6 +79,22 @@ class SqlThreadStore:
     async def list(self, *, user_id: str | None = None, agent: str | None = None) -> Sequence[StoredThread]:
         """Return the threads of a person or an agent; see :class:`~agentic.core.agents.ThreadStore`."""
         return await self._call(self._list, user_id, agent)
+
+    async def newest(
+        self, limit: int, *, user_id: str | None = None, agent: str | None = None, after: str | None = None
+    ) -> Sequence[StoredThread]:
+        """Return threads of a person or an agent, without their entries, newest first.
+
+        Args:
+            limit: Most threads.
+            user_id: The person.
+            agent: The agent.
+            after: Only those after this thread: the last one of the previous page.
+
+        Raises:
+            ThreadNotFoundError: ``after`` does not exist.
+        """
+        return await self._call(self._newest, limit, user_id, agent, after)
 
     async def delete(self, thread_id: str) -> bool:
         """Remove a thread; see :class:`~agentic.core.agents.ThreadStore`."""
@@ -149,6 +166,24 @@ class SqlThreadStore:
             query = query.where(ThreadModel.agent == agent)
         with self._database.reading() as session:
             rows = session.execute(query.order_by(ThreadModel.created_at, ThreadModel.id)).all()
+        return [_listed(*row) for row in rows]
+
+    def _newest(
+        self, limit: int, user_id: str | None, agent: str | None, after: str | None
+    ) -> Sequence[StoredThread]:
+        query = select(ThreadModel.id, ThreadModel.facts).where(ThreadModel.project_id == self._project_id)
+        if user_id is not None:
+            query = query.where(ThreadModel.user_id == user_id)
+        if agent is not None:
+            query = query.where(ThreadModel.agent == agent)
+        with self._database.reading() as session:
+            if after is not None:
+                last = session.scalar(select(ThreadModel.created_at).where(self._of_thread(after)))
+                if last is None:
+                    raise ThreadNotFoundError(after)
+                query = query.where(follows(ThreadModel.created_at, last, ThreadModel.id, after))
+            query = query.order_by(ThreadModel.created_at.desc(), ThreadModel.id).limit(limit)
+            rows = session.execute(query).all()
         return [_listed(*row) for row in rows]
 
     def _delete(self, thread_id: str) -> bool:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.routing import Mount as MountedRoute
 from starlette.types import ASGIApp
 
 from agentic.core.agents.errors import TaskFailedError
 from agentic.core.errors import AgenticError, text_of
+from agentic.executors.serving.answers import JsonAnswer
 from agentic.executors.serving.mounts import Mount
 from agentic.executors.serving.problems import code_of, problem, problem_of
 from agentic.executors.serving.project import ServedProject
@@ -23,7 +24,7 @@ from agentic.plugins.serve.api.executions import execution_endpoints
 from agentic.plugins.serve.api.runs import run_endpoints
 from agentic.plugins.serve.openai_api import openai_routes
 from agentic.plugins.serve.openapi import openapi_document
-from agentic.plugins.serve.talks import Talks
+from agentic.plugins.serve.talks import Talks, status_of_failure
 
 OWN_NAMES = frozenset({"api", "v1", "health", "openapi.json"})
 """Paths of this server; no application of a plugin can have them."""
@@ -44,11 +45,11 @@ def make_app(project: ServedProject, mounts: Sequence[Mount] = ()) -> ASGIApp:
     async def index(request: Request) -> Response:
         del request
         names = {mount.name: f"/{mount.name}" for mount in running}
-        return JSONResponse({"project": project.name, "openapi": "/openapi.json", "applications": names})
+        return JsonAnswer({"project": project.name, "openapi": "/openapi.json", "applications": names})
 
     async def openapi(request: Request) -> Response:
         del request
-        return JSONResponse(document)
+        return JsonAnswer(document)
 
     routes: list[BaseRoute] = [
         Route("/", index, methods=["GET"]),
@@ -69,7 +70,7 @@ def endpoints_of(talks: Talks) -> Sequence[Endpoint]:
 
 async def _live(request: Request) -> Response:
     del request
-    return JSONResponse({"status": "ok"})
+    return JsonAnswer({"status": "ok"})
 
 
 async def _refused(request: Request, exc: Exception) -> Response:
@@ -82,7 +83,7 @@ async def _refused(request: Request, exc: Exception) -> Response:
 async def _failed(request: Request, exc: Exception) -> Response:
     del request
     if isinstance(exc, TaskFailedError):
-        return problem(502, text_of(exc), code=code_of(exc))
+        return problem(status_of_failure(exc), text_of(exc), code=code_of(exc))
     if not isinstance(exc, AgenticError):
         raise exc
     return problem_of(exc)

@@ -45,6 +45,13 @@ def serve(  # noqa: PLR0913  # one parameter for each option
     project: InProject = None,
 ) -> None:
     """Serve agents, workflows and pipelines of a project over HTTP, until Ctrl-C."""
+    from agentic.executors.serving.errors import missing_library
+
+    try:
+        import starlette  # noqa: F401  # or the first import of a part would fail without advice
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError as exc:
+        raise missing_library(exc) from None
     from agentic.executors.serving.server import Listening
     from agentic.executors.serving.tokens import load_token
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from agentic.core.agents.errors import TaskFailedError
@@ -30,12 +30,13 @@ from agentic.core.llm.usage import TokenUsage
 from agentic.core.masking import mask_known
 from agentic.core.threads import in_thread
 from agentic.executors.agents.talking import can_talk
+from agentic.executors.serving.answers import JsonAnswer, json_text
 from agentic.executors.serving.problems import code_of, status_of
 from agentic.executors.serving.project import ServedProject
 from agentic.executors.serving.sse import Frame
 from agentic.mappers import AgentModel, list_agents
 from agentic.plugins.serve.api.endpoints import BadRequestError, misfit, read_body
-from agentic.plugins.serve.talks import Talk, Talks
+from agentic.plugins.serve.talks import Talk, Talks, status_of_failure
 
 WAIT_S = 600.0
 MAX_KNOWN = 10_000
@@ -122,14 +123,14 @@ class OpenAIApi:
     async def models(self, request: Request) -> Response:
         """Return the agents that take messages."""
         del request
-        return JSONResponse({"object": "list", "data": await in_thread(self._models)})
+        return JsonAnswer({"object": "list", "data": await in_thread(self._models)})
 
     async def model(self, request: Request) -> Response:
         """Return one agent."""
         name = request.path_params["model"]
         for found in await in_thread(self._models):
             if found["id"] == name:
-                return JSONResponse(found)
+                return JsonAnswer(found)
         return error_response(404, f"no agent {name!r} takes messages; see /v1/models", "model_not_found")
 
     async def complete(self, request: Request) -> Response:
@@ -279,7 +280,7 @@ class Completion:
             **self._facts("chat.completion"), "choices": [choice], "usage": usage_of(response.usage),
             "metadata": {"thread_id": response.thread_id},
         }  # fmt: skip
-        return JSONResponse(facts, headers={"x-thread-id": response.thread_id})
+        return JsonAnswer(facts, headers={"x-thread-id": response.thread_id})
 
     async def frames(self, talks: Talks) -> AsyncGenerator[Frame, None]:
         """Yield the answer in pieces, in the form of the API."""
@@ -294,7 +295,7 @@ class Completion:
                         for frame in self._end(piece.response, text):
                             yield frame
         except AgenticError as exc:
-            yield Frame(data=json.dumps(_error(mask_known(text_of(exc)), code_of(exc))))
+            yield Frame(data=json_text(_error(mask_known(text_of(exc)), code_of(exc))))
         yield Frame(data="[DONE]")
 
     def _end(self, response: AgentResponse[Any], text: StreamedText) -> list[Frame]:
@@ -304,12 +305,12 @@ class Completion:
         frames.append(self._chunk({}, finish_reason(response)))
         if self._wants_usage:
             facts = {**self._facts("chat.completion.chunk"), "choices": [], "usage": usage_of(response.usage)}
-            frames.append(Frame(data=json.dumps(facts)))
+            frames.append(Frame(data=json_text(facts)))
         return frames
 
     def _chunk(self, delta: dict[str, Any], reason: str | None = None) -> Frame:
         choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
-        return Frame(data=json.dumps({**self._facts("chat.completion.chunk"), "choices": [choice]}))
+        return Frame(data=json_text({**self._facts("chat.completion.chunk"), "choices": [choice]}))
 
     def _facts(self, kind: str) -> dict[str, Any]:
         return {"id": self._id, "object": kind, "created": self._created, "model": self._body.model}
@@ -432,13 +433,13 @@ def usage_of(used: TokenUsage) -> dict[str, Any]:
 
 def error_of(error: AgenticError) -> Response:
     """Return one of our errors in the form of the API."""
-    status = 502 if isinstance(error, TaskFailedError) else status_of(error)
+    status = status_of_failure(error) if isinstance(error, TaskFailedError) else status_of(error)
     return error_response(400 if status == 422 else status, mask_known(text_of(error)), code_of(error))
 
 
 def error_response(status: int, words: str, code: str) -> Response:
     """Return an error in the form of the API."""
-    return JSONResponse(_error(words, code), status)
+    return JsonAnswer(_error(words, code), status)
 
 
 def _error(words: str, code: str) -> dict[str, Any]:

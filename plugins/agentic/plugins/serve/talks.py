@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,9 @@ from agentic.core.agents.background.kept import kept_pieces
 from agentic.core.agents.background.local import new_token, task_name
 from agentic.core.agents.background.token import ContinuationToken
 from agentic.core.agents.errors import (
+    TaskFailedError,
     TaskUnderWayError,
+    ThreadConflictError,
     ThreadExistsError,
     ThreadMisfitError,
     ThreadNotFoundError,
@@ -58,6 +61,7 @@ class Talks:
     def __init__(self, project: ServedProject) -> None:
         self._project = project
         self._newest: dict[str, str] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
 
     async def begin(
         self,
@@ -73,7 +77,7 @@ class Talks:
         Args:
             name: Of the agent.
             given: Messages, or answers to the requests of the thread.
-            thread_id: The conversation; a new one if omitted or not known.
+            thread_id: The conversation; a new one if omitted or not known, the same for the same key.
             user_id: The person who speaks.
             key: Makes the call safe to repeat.
 
@@ -85,23 +89,31 @@ class Talks:
             AnswerMismatchError: An answer belongs to no open request.
             TaskUnderWayError: A run works on the thread already.
         """
-        if thread_id is not None and key is not None:
-            wanted = {one.request_id for one in parted(given)[1]}
-            found = await self.known(name, thread_id, key, lambda one: one.request_id in wanted)
-            if found is not None:
-                return found
+        if key is not None:
+            thread_id = thread_id or _thread_of(name, key)
         talking = await self._project.agents.find(name)
-        agent = talking.agent
-        if thread_id is not None and thread_id.startswith(talking.reserved):
+        if thread_id is None:
+            return await self._accept(talking.agent, given, talking.agent.new_thread(user_id=user_id), None)
+        if thread_id.startswith(talking.reserved):
             raise NotTalkingError(name, f"thread {thread_id!r} belongs to an execution; use another thread")
-        thread = await self.thread(agent, thread_id, user_id)
-        key = key or new_id()
-        await self._check_free(thread)
-        options = RunOptions(allow_background=True, idempotency_key=key)
+        async with self._beginning(thread_id):
+            wanted = {one.request_id for one in parted(given)[1]}
+            if key is not None:
+                known = await self.known(name, thread_id, key, lambda one: one.request_id in wanted)
+                if known is not None:
+                    return known
+            thread = await self.thread(talking.agent, thread_id, user_id)
+            await self._check_free(thread)
+            return await self._accept(talking.agent, given, thread, key)
+
+    async def _accept(
+        self, agent: Agent[Any], given: AgentInput, thread: AgentThread, key: str | None
+    ) -> Talk:
         first = _kept_count(agent, thread)
+        options = RunOptions(allow_background=True, idempotency_key=key or new_id())
         response = await agent.run(given, thread, options=options)
         if response.token is None:
-            raise NotTalkingError(name, "it has no background runs")
+            raise NotTalkingError(agent.name, "it has no background runs")
         self._note(thread.id, response.token.task_id)
         token = response.token if not parted(given)[1] else response.token.after(first)
         return Talk(agent=agent, token=token, is_known=False)
@@ -183,6 +195,15 @@ class Talks:
             response = await agent.background.poll(agent, token)
         return response
 
+    @asynccontextmanager
+    async def _beginning(self, thread_id: str) -> AsyncIterator[None]:
+        """Let one call at a time begin a run of a thread: the next one sees it."""
+        lock = self._locks.setdefault(thread_id, asyncio.Lock())
+        async with lock:
+            yield
+        if not lock.locked():
+            self._locks.pop(thread_id, None)
+
     def _note(self, thread_id: str, task_id: str) -> None:
         self._newest[thread_id] = task_id
         while len(self._newest) > 10_000:
@@ -207,6 +228,16 @@ class Talks:
             return await self._project.runs.handle(task_id).status()
         except UnknownRunError:
             return None
+
+
+def status_of_failure(error: TaskFailedError) -> int:
+    """Return the status of a failed run: 409 if another one worked on the thread at the same time."""
+    return 409 if isinstance(error.__cause__, TaskUnderWayError | ThreadConflictError) else 502
+
+
+def _thread_of(name: str, key: str) -> str:
+    """Return the id of the thread that a key begins."""
+    return f"key-{task_name(name, key)}"
 
 
 def _kept_count(agent: Agent[Any], thread: AgentThread) -> int:

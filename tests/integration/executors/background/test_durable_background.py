@@ -251,3 +251,36 @@ async def test_a_token_never_reaches_runs_of_other_workflows(place: Place, store
     with pytest.raises(TaskNotFoundError):
         await reader.cancel_background(forged)
     assert (await answer_to(writer, begun.token)).text == "A novel."
+
+
+@only_sqlite
+async def test_text_of_a_message_that_was_read_whole_does_not_come_after_it(
+    migrated_database: Database, project_id: str, store: ThreadStore
+) -> None:
+    is_called, is_open = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def wait() -> str:
+        """Wait."""
+        is_called.set()
+        await is_open.wait()
+        return "open"
+
+    model = SpeakingModel([ChatMessage.assistant("I look.", ToolCall(id="1", name="wait")), "It is open."])
+    model.is_heard = asyncio.Event()
+    model.is_heard.set()
+    async with AsyncExitStack() as stack:
+        place = await workers(stack, migrated_database, project_id, MemoryBus())
+        agent = ChatAgent(model, name="writer", tools=[wait], store=store)
+        agent.background = place(agent)
+        begun = await agent.run("Is it open?", options=InvokeOptions(allow_background=True))
+        assert begun.token is not None
+        await is_called.wait()
+        pieces: list[AgentChunk] = []
+        async for piece in agent.run_stream(options=InvokeOptions(continuation_token=begun.token)):
+            pieces.append(piece)
+            is_open.set()
+    kept = [piece.kind for piece in pieces if piece.kind is not ChunkKind.TEXT]
+    assert kept == [ChunkKind.MESSAGE, ChunkKind.TOOL_FINISHED, ChunkKind.MESSAGE, ChunkKind.FINISHED]
+    text = "".join(piece.text for piece in pieces if piece.kind is ChunkKind.TEXT)
+    assert "It is open.".startswith(text)

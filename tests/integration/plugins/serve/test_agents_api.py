@@ -158,3 +158,66 @@ async def test_an_agent_of_another_platform_takes_no_messages(server: ServedHere
     answer = await server.http.post(f"{server.api}/agents/shop/messages", json={"message": "Hi"})
     assert (answer.status_code, answer.json()["code"]) == (404, "not_talking")
     assert "start an execution" in answer.json()["detail"]
+
+
+async def test_calls_without_a_thread_with_one_key_are_one_run(server: ServedHere, add: AddAgent) -> None:
+    add("helper", "- Hello.\n- Hello again.\n")
+    path, key = f"{server.api}/agents/helper/messages", {"idempotency-key": "k1"}
+    answers = [(await server.http.post(path, json={"message": "Hi"}, headers=key)).json() for _ in range(2)]
+    assert answers[0]["thread_id"] == answers[1]["thread_id"]
+    assert len((await server.http.get(f"{server.api}/threads")).json()["items"]) == 1
+
+
+async def test_odd_text_of_a_model_reaches_every_reader(server: ServedHere, add: AddAgent) -> None:
+    add("helper", '- "half a pair \\uD83D and \\0 and é"\n')
+    path = f"{server.api}/agents/helper/messages"
+    answer = await server.http.post(path, json={"message": "Hi", "thread_id": "odd"})
+    assert answer.status_code == 200, answer.text
+    assert json.loads(answer.text)["text"].endswith("é")
+    chat = {"model": "helper", "messages": [{"role": "user", "content": "Hi"}], "stream": True}
+    assert "[DONE]" in (await server.http.post("/v1/chat/completions", json=chat)).text
+    body, headers = json.dumps({"message": "half \ud83d"}), {"content-type": "application/json"}
+    assert (await server.http.post(path, content=body, headers=headers)).status_code == 422
+    given = {"threadId": "new", "runId": "r", "messages": [{"id": "m", "role": "user", "content": "Hi"}]}
+    assert "RUN_FINISHED" in (await server.http.post("/ag-ui/helper", json=given)).text
+
+
+async def test_messages_at_the_same_time_are_answered_or_refused_but_never_lost(
+    server: ServedHere, add: AddAgent
+) -> None:
+    add("helper", "".join(f"- Answer {number}.\n" for number in range(9)))
+    path = f"{server.api}/agents/helper/messages"
+    await server.http.post(path, json={"message": "first", "thread_id": "t"})
+    bodies = [{"message": f"at once {number}", "thread_id": "t"} for number in range(5)]
+    answers = await asyncio.gather(*(server.http.post(path, json=body) for body in bodies))
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    pairs = zip(bodies, answers, strict=True)
+    taken = [body["message"] for body, answer in pairs if answer.status_code == 200]
+    assert taken
+    last = await server.http.post(path, json={"message": "last", "thread_id": "t"})
+    assert last.status_code == 200
+    messages = (await server.http.get(f"{server.api}/threads/t")).json()["messages"]
+    said = [str(one["parts"][0].get("text")) for one in messages if one["role"] == "user"]
+    assert sorted(said[1:-1]) == sorted(taken)
+
+
+async def test_a_stopped_run_is_continued_by_the_next_message(
+    server: ServedHere, add: AddAgent, home: Path
+) -> None:
+    (home.parent / "slow.py").write_text(
+        "import asyncio\nfrom pathlib import Path\n\n\n"
+        "async def wait() -> str:\n    '''Wait.'''\n    Path(__file__).with_name('begun').touch()\n"
+        "    await asyncio.sleep(60)\n    return 'never'\n"
+    )
+    add("helper", "- call: {wait: {}}\n- Stopped, then.\n", tools=["./slow.py:wait"])
+    path = f"{server.api}/agents/helper"
+    begun = (await server.http.post(f"{path}/messages", json={"message": "Go", "background": True})).json()
+    async with asyncio.timeout(30):
+        while not (home.parent / "begun").exists():  # noqa: ASYNC110  # a file of a tool
+            await asyncio.sleep(0.02)
+    body = {"message": "And?", "thread_id": begun["thread_id"]}
+    busy = await server.http.post(f"{path}/messages", json=body)
+    assert (busy.status_code, busy.json()["code"]) == (409, "task_under_way")
+    assert (await server.http.delete(f"{path}/answers/{begun['token']}")).json() == {"cancelled": True}
+    answer = await server.http.get(f"{path}/answers/{begun['token']}", headers={"prefer": "wait=20"})
+    assert answer.json()["reason"] == "cancelled: stopped over HTTP"

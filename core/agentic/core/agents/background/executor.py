@@ -86,10 +86,11 @@ class BackgroundAgentExecutor(Executor):
             )
         thread = await AgentThread.load(task.thread_id, self._store)
         begun = await ctx.once("background.begun", lambda: len(thread.entries))
-        is_new = len(thread.entries) == begun
+        # Entries that came since may be another run's: then the input is still to be taken.
+        is_new = len(thread.entries) == begun or not _is_taken(task, thread)
         last = thread.turn
-        if is_new and last is not None and last.ended is None and last.id != task.turn:
-            raise TaskUnderWayError(thread.id, last.id)
+        if is_new and last is not None and (last.id != task.turn) is (last.ended is None):
+            raise TaskUnderWayError(thread.id, last.id)  # another run works on it, or has ended its turn
         given: tuple[ChatMessage | RequestAnswer, ...] = (*task.input, *task.answers) if is_new else ()
         # An open turn takes the input: with its own id as the key, it would take the input as known.
         key = None if is_new and thread.find_turn(task.turn) else task.turn
@@ -111,6 +112,16 @@ class BackgroundAgentExecutor(Executor):
         # The messages are in the thread.
         kept = response.stored().model_copy(update={"messages": ()})
         return AgentExecutorResponse(executor_id=self.id, agent_response=kept)
+
+
+def _is_taken(task: BackgroundTask, thread: AgentThread) -> bool:
+    """Whether a thread has the input of a run."""
+    turn = thread.find_turn(task.turn)
+    if turn is None:
+        return False
+    known = {message.id for message in turn.messages}
+    is_said = all(message.id in known for message in task.input if message.id is not None)
+    return is_said and all(one.request_id in (turn.answers or {}) for one in task.answers)
 
 
 class _Places:

@@ -38,7 +38,7 @@ from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -49,6 +49,7 @@ from agentic.core.errors import AgenticError, text_of
 from agentic.core.masking import mask_known
 from agentic.core.threads import in_thread
 from agentic.executors.agents.talking import can_talk
+from agentic.executors.serving.answers import JsonAnswer, json_text
 from agentic.executors.serving.problems import code_of, problem, problem_of
 from agentic.executors.serving.project import ServedProject
 from agentic.executors.serving.sse import Frame
@@ -119,7 +120,7 @@ class AgUiApi:
             with self._project.database.reading() as session:
                 return [row.agent_name for row in list_agents(session, self._project.id) if can_talk(row)]
 
-        return JSONResponse({"protocolVersion": PROTOCOL_VERSION, "agents": await in_thread(read)})
+        return JsonAnswer({"protocolVersion": PROTOCOL_VERSION, "agents": await in_thread(read)})
 
     async def capabilities(self, request: Request) -> Response:
         """Return the abilities of an agent."""
@@ -137,7 +138,7 @@ class AgUiApi:
                 supported=True, approvals=True, interrupts=True, approve_with_edits=False
             ),
         )
-        return JSONResponse(json.loads(found.model_dump_json(by_alias=True, exclude_none=True)))
+        return JsonAnswer(json.loads(found.model_dump_json(by_alias=True, exclude_none=True)))
 
     async def run(self, request: Request) -> Response:
         """Run an agent, or read the run of this thread and id again."""
@@ -167,7 +168,7 @@ class AgUiApi:
         """Stop a run."""
         talk = (await self._known(request)).talk
         is_cancelled = await talk.agent.cancel_background(talk.token, "stopped over AG-UI")
-        return JSONResponse({"cancelled": is_cancelled})
+        return JsonAnswer({"cancelled": is_cancelled})
 
     async def _known(self, request: Request) -> _Reading:
         thread_id, run_id = request.path_params["thread"], request.path_params["run"]
@@ -315,7 +316,8 @@ def _error_event(error: AgenticError) -> RunErrorEvent:
 
 
 def _frame(event: BaseEvent, place: Place | None) -> Frame:
-    return Frame(data=event.model_dump_json(by_alias=True), id="" if place is None else place.encode())
+    data = json_text(event.model_dump(by_alias=True, mode="json"))
+    return Frame(data=data, id="" if place is None else place.encode())
 
 
 def _last_place(request: Request) -> Place | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -22,6 +21,7 @@ from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
 from agentic.executors.agents.talking import can_talk
 from agentic.executors.commands.shared.views import shown_config
+from agentic.executors.serving.answers import json_text
 from agentic.executors.serving.problems import code_of
 from agentic.executors.serving.sse import Frame
 from agentic.mappers import AgentModel, SqlThreadStore, find_agent, list_agents
@@ -82,7 +82,7 @@ def agent_endpoints(talks: Talks) -> Sequence[Endpoint]:
         ),
         Endpoint(
             method="GET", path=threads, tag="threads",
-            summary="List conversations, the oldest first.",
+            summary="List conversations, the newest first.",
             answer=list_threads, gives=Items[ThreadView], query=ThreadQuery,
         ),
         Endpoint(
@@ -197,7 +197,7 @@ class Conversations:
                     yield frame_of(piece)
         except AgenticError as exc:
             facts = {"code": code_of(exc), "detail": mask_known(text_of(exc))}
-            yield Frame(event="error", data=json.dumps(facts))
+            yield Frame(event="error", data=json_text(facts))
 
 
 def frame_of(piece: AgentChunk) -> Frame:
@@ -216,7 +216,7 @@ def frame_of(piece: AgentChunk) -> Frame:
     text = piece.token.encode() if piece.token is not None else ""
     if piece.response is not None:
         facts["answer"] = AnswerView.of(piece.response, text or None).model_dump(mode="json")
-    return Frame(event=str(piece.kind), data=json.dumps(facts), id="" if piece.kind in _LIVE else text)
+    return Frame(event=str(piece.kind), data=json_text(facts), id="" if piece.kind in _LIVE else text)
 
 
 def _given(body: MessageBody) -> AgentInput:
@@ -241,13 +241,11 @@ def _given(body: MessageBody) -> AgentInput:
 async def list_threads(call: Call) -> Items[ThreadView]:
     """Return a page of conversations."""
     query: ThreadQuery = call.query
-    found = await _store(call).list(user_id=query.user_id, agent=query.agent)
-    ids = [one.id for one in found]
-    first = ids.index(query.cursor) + 1 if query.cursor in ids else 0
-    page = found[first : first + query.limit]
-    has_more = first + query.limit < len(found)
-    items = [ThreadView.model_validate(_facts(one)) for one in page]
-    return Items[ThreadView](items=items, next=page[-1].id if has_more else None)
+    found = await _store(call).newest(
+        query.limit + 1, user_id=query.user_id, agent=query.agent, after=query.cursor
+    )
+    items = [ThreadView.model_validate(_facts(one)) for one in found[: query.limit]]
+    return Items[ThreadView](items=items, next=items[-1].id if len(found) > query.limit else None)
 
 
 async def show_thread(call: Call) -> ThreadDetail:

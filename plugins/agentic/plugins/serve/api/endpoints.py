@@ -9,9 +9,10 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from agentic.core.errors import AgenticError
+from agentic.executors.serving.answers import JsonAnswer
 from agentic.executors.serving.problems import problem
 from agentic.executors.serving.project import ServedProject
 
@@ -153,7 +154,7 @@ class Endpoint:
 
 def as_json(made: BaseModel, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return a model as an answer."""
-    return JSONResponse(made.model_dump(mode="json"), status, headers=dict(headers or {}))
+    return JsonAnswer(made.model_dump(mode="json"), status, headers=dict(headers or {}))
 
 
 async def read_body(request: Request, kind: type[BodyT]) -> BodyT:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
@@ -20,6 +19,7 @@ from agentic.executors.agents.catalog import AgentFacts, find_named, put_agent
 from agentic.executors.agents.runner import begin_here
 from agentic.executors.commands.shared.views import execution_row
 from agentic.executors.exports.rows import BATCH_ROWS, choose_table, in_groups, read_records
+from agentic.executors.serving.answers import json_text
 from agentic.executors.serving.project import ServedProject
 from agentic.mappers import (
     AgentModel,
@@ -189,7 +189,7 @@ async def all_rows(call: Call) -> Response:
         with project.database.reading() as session:
             execution, table = _table(session, project, execution_id, query.table)
             for group in in_groups(read_records(session, table, execution, with_meta=query.meta), BATCH_ROWS):
-                yield "".join(f"{json.dumps(dict(one))}\n" for one in group).encode()
+                yield "".join(f"{json_text(dict(one))}\n" for one in group).encode()
 
     await in_thread(check)
     return StreamingResponse(_from_thread(batches), media_type="application/x-ndjson")

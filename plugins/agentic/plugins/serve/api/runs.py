@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -25,6 +24,7 @@ from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue, RunId
 from agentic.executors.commands.runs.views import question_text, shown_time
 from agentic.executors.durable.runs.service import Submission
+from agentic.executors.serving.answers import json_text
 from agentic.executors.serving.project import ServedProject
 from agentic.executors.serving.sse import Frame
 from agentic.mappers.runs.reading import LedgerReader
@@ -204,9 +204,9 @@ async def _event_frames(project: ServedProject, run_id: RunId, after: int) -> As
         found = await in_thread(_events, project, run_id, after, 200)
         for event in found:
             after, pause_s = event["sequence"], FIRST_LOOK_S
-            yield Frame(event=event["kind"], data=json.dumps(event), id=str(after))
+            yield Frame(event=event["kind"], data=json_text(event), id=str(after))
         if not found and row.status is not RunStatus.RUNNING:
-            yield Frame(event="rest", data=json.dumps({"status": str(row.status)}))
+            yield Frame(event="rest", data=json_text({"status": str(row.status)}))
             return
         if not found:
             await asyncio.sleep(pause_s)
