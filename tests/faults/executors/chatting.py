@@ -1,4 +1,4 @@
-"""A chat within a sequence, durable, whose process is killed at each request to a model.
+"""A chat, a mesh and a team in a sequence, durable, whose process is killed at each request to a model.
 
 python -m tests.faults.executors.chatting URL PROJECT
 """
@@ -19,28 +19,35 @@ from tests.faults.executors.squaring import LEASE_S, LOG
 from agentic.core import WorkflowConfig
 from agentic.core.agents import ChatAgent
 from agentic.core.graph import CrashPolicy, RunStatus, Workflow
-from agentic.core.llm import FunctionModel, ModelRequest
-from agentic.core.patterns import GroupChatBuilder, PatternResult, SequentialBuilder, llm_selector
+from agentic.core.llm import FunctionModel, ModelRequest, ScriptLine, ToolCall
+from agentic.core.patterns import (
+    GroupChatBuilder,
+    MagenticBuilder,
+    PatternResult,
+    SequentialBuilder,
+    handoff,
+    llm_selector,
+)
 from agentic.core.types import RunId
 from agentic.executors.durable import LocalRuns, Submission, WorkflowCatalog
 from agentic.mappers import Database
 from agentic.mappers.ledger.ledger import SqlLedger
 
 NAMES = ("ann", "ben", "cid")
-TURNS = 5
+TURNS = 3
 RUN = "chat"
 
 POINTS = tuple(
     [f"{kind} {turn}" for turn in range(TURNS) for kind in ("choose", NAMES[turn * 2 % len(NAMES)])]
-    + ["editor 0"]
+    + ["clerk 0", "expert 0", "plan 0", "worker 0", "ledger 0", "answer 0", "editor 0"]
 )
-"""Every request to a model, in order; the chosen speakers are each second one."""
+"""Every request to a model, in order; in the chat, a choice comes before each answer."""
 
 Enter = Callable[[str], None]
 
 
 def press(enter: Enter) -> Workflow:
-    """Return the sequence. Its models answer by the conversation alone, so that each process continues."""
+    """Return the patterns. Their models answer by the conversation alone, so that each process continues."""
 
     def choose(request: ModelRequest) -> str:
         turn = sum(request.messages[-1].text.count(f"{name}: ") for name in NAMES)
@@ -54,9 +61,24 @@ def press(enter: Enter) -> Workflow:
 
         return ChatAgent(FunctionModel(reply), name=name)
 
-    def edit(request: ModelRequest) -> str:
-        enter("editor 0")
-        return f"edited: {request.messages[-1].text}"
+    def one(name: str, line: ScriptLine) -> ChatAgent[Any]:
+        def reply(request: ModelRequest) -> ScriptLine:
+            enter(f"{name} 0")
+            return line or f"edited: {request.messages[-1].text}"
+
+        return ChatAgent(FunctionModel(reply), name=name)
+
+    def manage(request: ModelRequest) -> str:
+        match request.output.name if request.output is not None else "":
+            case "TaskPlan":
+                enter("plan 0")
+                return json.dumps({"steps": [{"agent_id": "worker", "instruction": "work"}]})
+            case "ProgressLedger":
+                enter("ledger 0")
+                return json.dumps({"is_request_satisfied": True})
+            case _:
+                enter("answer 0")
+                return "solved"
 
     chat = (
         GroupChatBuilder("chat")
@@ -65,8 +87,16 @@ def press(enter: Enter) -> Workflow:
         .with_max_iterations(TURNS)
         .build()
     )
+    passed = ToolCall(id="c", name="handoff_to_expert", arguments={"reason": "over to you"})
+    mesh = handoff("mesh", [one("clerk", passed), one("expert", "mended")])
+    team = (
+        MagenticBuilder("team")
+        .participants([one("worker", "worked")])
+        .with_manager(FunctionModel(manage))
+        .build()
+    )
     config = WorkflowConfig(crash=CrashPolicy(max_crashes=1_000))
-    parts: list[Any] = [chat, ChatAgent(FunctionModel(edit), name="editor")]
+    parts: list[Any] = [chat, mesh, team, one("editor", "")]
     return SequentialBuilder("press", version="1", config=config).participants(parts).build()
 
 

@@ -1,4 +1,4 @@
-"""Processes are killed at every request of a chat: no model is asked twice, and nothing is lost."""
+"""Processes are killed at every request of patterns: no model is asked twice, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ROOT = Path(__file__).parents[3]
 
 
 @only_sqlite  # nothing of a database depends on the pattern
-@pytest.mark.requirement("PA10", "PA16", "SC08")
-def test_a_chat_within_a_sequence_that_is_killed_at_every_request_gives_the_same_transcript(
+@pytest.mark.requirement("PA10", "PA16", "PA20", "PA22", "SC08")
+def test_patterns_in_a_sequence_that_are_killed_at_every_request_give_the_same_transcript(
     migrated_database: Database, migrated_url: str, tmp_path: Path
 ) -> None:
     with migrated_database.writing() as session:
