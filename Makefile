@@ -106,7 +106,7 @@ $(VENV)/.local: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt
 	$(PIP_INSTALL) uv
-	$(UV_INSTALL) -e '.[local,serve,ag-ui,metrics,postgres,reading,parquet,xlsx,browser,firecrawl,httpx2,curl,models,langchain,langgraph,pydantic-ai,mcp,prices,nkeys,qdrant,notify,otel,coding,kit,dev]' -e ./fakes
+	$(UV_INSTALL) -e '.[local,serve,ag-ui,metrics,postgres,reading,parquet,xlsx,browser,firecrawl,httpx2,curl,models,langchain,langgraph,pydantic-ai,a2a,mcp,prices,nkeys,qdrant,notify,otel,coding,kit,dev]' -e ./fakes
 	@touch $@ $(VENV)/.local
 
 # The compiler of TypeScript is a native program in packages of npm; npm comes with the wheel of node.

@@ -11,7 +11,7 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from agentic.core.agents import ChatAgent, ThreadStore, UsageLimits, tool
@@ -64,7 +64,18 @@ def live_again_and_again(
     """
     chosen = random.Random(seed).sample(points(calls), kills)
     chosen.sort(key=lambda point: (point[1], point[0] == "tool"))
-    for kill_at in (*chosen, None):
+    live_until_killed([*chosen, None], live)
+
+
+def live_until_killed(
+    chosen: Sequence[Point | None], live: Callable[[Point | None], Awaitable[None]]
+) -> None:
+    """Let a child live for each point, one after the other, and one to its end for None.
+
+    Raises:
+        SystemExit: A child was not killed where it should be.
+    """
+    for kill_at in chosen:
         pid = os.fork()
         if pid == 0:
             asyncio.run(_awaited(live(kill_at)))

@@ -108,13 +108,14 @@ class Bus(EventBus, Protocol):
         """
         ...
 
-    def listen(self, subject: str) -> AbstractAsyncContextManager[Listener]:
+    def listen(self, subject: str, *, group: str | None = None) -> AbstractAsyncContextManager[Listener]:
         """Listen from the start of the block to its end.
 
         Messages are lost while the server is away, and when the listener is too slow.
 
         Args:
             subject: May contain ``*`` for any one word, and end in ``>`` for any further words.
+            group: Listeners that share the messages: each goes to one of them (NATS calls it a queue group).
 
         Raises:
             BusUnavailableError: The server cannot be used.

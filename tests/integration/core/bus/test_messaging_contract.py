@@ -57,6 +57,23 @@ async def test_everybody_who_listens_hears_a_message(bus: Bus) -> None:
         assert (await following(three)).payload == b"3"
 
 
+async def test_listeners_of_a_group_share_the_messages_and_others_hear_them_all(bus: Bus) -> None:
+    async with (
+        bus.listen("work", group="team") as one,
+        bus.listen("work", group="team") as two,
+        bus.listen("work", group="others") as three,
+        bus.listen("work") as four,
+    ):
+        for number in range(40):
+            await bus.send("work", b"%d" % number)
+        sent = [b"%d" % number for number in range(40)]
+        for whole in (three, four):
+            assert [(await following(whole)).payload for _ in sent] == sent
+        shared = [[message.payload for message in listener.take_rest()] for listener in (one, two)]
+        assert all(shared)
+        assert sorted(shared[0] + shared[1]) == sorted(sent)
+
+
 async def test_who_begins_later_or_has_ended_hears_nothing(bus: Bus) -> None:
     async with bus.listen("a"):
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from uuid import uuid4
@@ -28,7 +29,7 @@ class MemoryBus:
         self._known_ids: set[str] = set()
         self._last = 0
         self._news = asyncio.Event()
-        self._listeners: list[tuple[str, Listener]] = []
+        self._listeners: list[tuple[str, Listener, str | None]] = []
         self._buckets: dict[tuple[str, str], MemoryKeyValue] = {}
         self._others: dict[str, MemoryBus] = {}
 
@@ -67,9 +68,9 @@ class MemoryBus:
             await self._deliver(Message(subject=reply, payload=b"", nobody_listens=True))
 
     @asynccontextmanager
-    async def listen(self, subject: str) -> AsyncGenerator[Listener, None]:
+    async def listen(self, subject: str, *, group: str | None = None) -> AsyncGenerator[Listener, None]:
         """Listen until the block ends; see :meth:`Bus.listen`."""
-        entry = (subject, Listener())
+        entry = (subject, Listener(), group)
         self._listeners.append(entry)
         try:
             yield entry[1]
@@ -114,7 +115,13 @@ class MemoryBus:
         return self._last - len(self._stored) + 1
 
     async def _deliver(self, message: Message) -> bool:
-        heard = [listener for pattern, listener in self._listeners if fits(message.subject, pattern)]
+        fitting = [entry for entry in self._listeners if fits(message.subject, entry[0])]
+        heard = [listener for _, listener, group in fitting if group is None]
+        shared: dict[str, list[Listener]] = {}
+        for _, listener, group in fitting:
+            if group is not None:
+                shared.setdefault(group, []).append(listener)
+        heard += [random.choice(listeners) for listeners in shared.values()]  # noqa: S311  # no secret
         for listener in heard:
             await listener.hear(message)
         return bool(heard)

@@ -53,7 +53,7 @@ class NatsBus(NatsEvents):
             await client.flush(_FLUSH_S)
 
     @asynccontextmanager
-    async def listen(self, subject: str) -> AsyncGenerator[Listener, None]:
+    async def listen(self, subject: str, *, group: str | None = None) -> AsyncGenerator[Listener, None]:
         """Listen until the block ends; see :meth:`Bus.listen`."""
         listener = Listener()
 
@@ -61,7 +61,8 @@ class NatsBus(NatsEvents):
             await listener.hear(_message(message))
 
         async with self._link.requesting() as client:
-            subscription = await client.subscribe(subject, cb=hear)  # automatic again after a reconnect
+            # It is automatic again after a reconnect.
+            subscription = await client.subscribe(subject, queue=group or "", cb=hear)
             await client.flush(_FLUSH_S)
         try:
             yield listener

@@ -1,0 +1,1 @@
+"""Agents of other systems as agents of ours."""
