@@ -64,7 +64,7 @@ class LangGraphAgentExecutor(BaseAgentExecutor):
         types = [(module, name) for module, _, name in (one.partition(":") for one in settings.types)]
         options = GraphOptions(
             thread=f"kept-{row.id}" if settings.thread == "kept" else "new",
-            history=settings.history,
+            history="all" if settings.history == "all" else "latest",
             durability=settings.durability,
             recursion_limit=settings.recursion_limit,
             max_concurrency=settings.max_concurrency,
@@ -85,6 +85,15 @@ class LangGraphAgentExecutor(BaseAgentExecutor):
             results_of=partial(results_of, graph=settings.graph),
             close=close,
         )
+
+    def save_results(self, results: dict[str, object]) -> bool:
+        """Store the result, and remove the thread in the same transaction, if none of it shall stay."""
+        is_kept = super().save_results(results)
+        if is_kept and self.settings.history == "none":
+            from agentic.plugins.langgraph.savers.sql import remove_thread
+
+            remove_thread(self.db_session, self.agent.project_id, str(results["thread_id"]))
+        return is_kept
 
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
         """Never called, because :meth:`work` returns a graph."""

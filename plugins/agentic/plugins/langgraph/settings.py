@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PositiveFloat, PositiveInt, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PositiveFloat,
+    PositiveInt,
+    field_validator,
+    model_validator,
+)
 
 _NAME = "package.module:attribute"
 
@@ -26,8 +35,9 @@ class LangGraphSettings(BaseModel):
     thread: Literal["new", "kept"] = Field(
         default="new", description="``new`` begins a thread with each execution, ``kept`` continues one."
     )
-    history: Literal["latest", "all"] = Field(
-        default="latest", description="The checkpoints that stay when an execution has ended."
+    history: Literal["none", "latest", "all"] = Field(
+        default="latest",
+        description="Checkpoints that stay when an execution has ended; ``none`` is for new threads in SQL.",
     )
     store: Literal["sql", "nats"] = Field(
         default="sql", description="Where threads are kept: in the database, or on the NATS server."
@@ -52,6 +62,14 @@ class LangGraphSettings(BaseModel):
     types: tuple[str, ...] = Field(
         default=(), description=f'Types of the state that no schema of the graph names, as "{_NAME}".'
     )
+
+    @model_validator(mode="after")
+    def _can_forget(self) -> Self:
+        if self.history == "none" and (self.thread, self.store) != ("new", "sql"):
+            raise ValueError(
+                "history: none removes a thread with its execution: use it with thread: new and store: sql"
+            )
+        return self
 
     @field_validator("graph")
     @classmethod

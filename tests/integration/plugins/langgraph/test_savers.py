@@ -23,7 +23,8 @@ from agentic.plugins.langgraph.savers.saver import AgenticSaver
 
 pytestmark = pytest.mark.integration
 
-Config = dict[str, Any]
+on_two_stores = pytest.mark.parametrize("kind", ["bucket", "sqlite"], indirect=True)
+"""For behaviour that servers add nothing to."""
 
 
 def thread(name: str = "t", **more: object) -> Any:
@@ -107,6 +108,7 @@ async def test_of_two_runs_on_one_thread_one_is_refused_and_none_is_lost(savers:
             assert {f"{start}0", f"{start}1"} <= set(said)
 
 
+@on_two_stores
 async def test_a_run_that_was_overtaken_is_refused_at_its_next_step(savers: Any) -> None:
     """The first run waits in a node until another one has continued the thread."""
     entered, gate = asyncio.Event(), asyncio.Event()
@@ -148,6 +150,7 @@ async def test_pruning_keeps_the_newest_checkpoint_whole_and_frees_the_rest(
     assert await stored_bytes(saver) == 0
 
 
+@on_two_stores
 async def test_removing_a_run_leaves_the_values_of_the_others(saver: AgenticSaver) -> None:
     graph = counting(saver, size=3_000)
     for run in ("one", "two"):
@@ -160,6 +163,7 @@ async def test_removing_a_run_leaves_the_values_of_the_others(saver: AgenticSave
     assert await stored_bytes(saver) == 0
 
 
+@on_two_stores
 async def test_a_copy_lives_on_its_own(saver: AgenticSaver) -> None:
     graph = counting(saver, size=3_000)
     await graph.ainvoke({"said": ["a"], "left": 5}, thread())
@@ -220,7 +224,7 @@ async def test_large_and_odd_values_come_back_as_they_were(saver: AgenticSaver) 
             await graph.ainvoke({"text": ""}, thread(name))
 
 
-@pytest.mark.parametrize("kind", ["bucket", "sqlite"], indirect=True)
+@on_two_stores
 async def test_a_wide_state_and_many_sends_are_stored(saver: AgenticSaver) -> None:
     names = [f"field{number}" for number in range(300)]
     wide: Any = TypedDict("wide", dict.fromkeys(names, str))  # type: ignore[misc]  # a state of many values
@@ -237,6 +241,7 @@ async def test_a_wide_state_and_many_sends_are_stored(saver: AgenticSaver) -> No
     assert found.pending_writes == [("task", *write) for write in writes]
 
 
+@on_two_stores
 async def test_pending_writes_come_back_in_the_order_that_langgraph_applies(saver: AgenticSaver) -> None:
     await counting(saver).ainvoke({"said": [], "left": 0}, thread())
     (newest, *_) = await history(saver, thread())
@@ -253,6 +258,7 @@ async def test_pending_writes_come_back_in_the_order_that_langgraph_applies(save
     ]  # fmt: skip
 
 
+@on_two_stores
 async def test_the_newest_checkpoint_is_the_last_one_stored_whatever_clocks_say(saver: AgenticSaver) -> None:
     graph = counting(saver)
     await graph.ainvoke({"said": ["a"], "left": 1}, thread())
@@ -281,6 +287,7 @@ def step_down(state: Deltas) -> dict[str, Any]:
     return {"said": [f"s{state['left']}"], "left": state["left"] - 1}
 
 
+@on_two_stores
 async def test_a_delta_channel_survives_pruning_and_copying(saver: AgenticSaver) -> None:
     builder = StateGraph(Deltas).add_node("step", step_down).add_edge(START, "step")
     builder.add_conditional_edges("step", lambda state: "step" if state["left"] > 0 else END, ["step", END])
@@ -340,6 +347,7 @@ async def test_a_type_that_is_not_named_is_refused_when_it_is_stored(saver: Agen
     assert (await allowed.aget_state(thread("other"))).values == {"thing": Hidden(word="x")}
 
 
+@on_two_stores
 async def test_interrupted_runs_give_the_same_state_as_in_memory(saver: AgenticSaver) -> None:
     """The memory saver of LangGraph is the oracle: nested graphs, sends, answers, forks."""
 

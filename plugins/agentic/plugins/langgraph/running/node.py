@@ -124,6 +124,9 @@ class LangGraphExecutor(Executor):
         self.options = options or GraphOptions()
         self._source = graph
         self._saver: BaseCheckpointSaver[Any] = InMemorySaver() if saver is None else saver
+        self._forgets = (
+            saver is None and self.options.thread == "new"
+        )  # else memory would grow with each message
         self._is_active = is_active
         self._graph: Graph | None = None
 
@@ -173,7 +176,9 @@ class LangGraphExecutor(Executor):
     async def _handle(self, given: object, ctx: WorkflowContext[Any, Any]) -> LangGraphResult:
         run = _GraphRun(await self.graph(), self, ctx)
         result = await run.result(given)
-        if self.options.history == "latest":
+        if self._forgets:
+            await self._saver.adelete_thread(result.thread_id)
+        elif self.options.history == "latest":
             await self._saver.aprune([result.thread_id])
         return result
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Self, TypeVar
 from uuid import uuid4
@@ -163,6 +163,10 @@ class _BucketRows:
         # Both the newest and a copy of it may be there: they are alike.
         unique = {(one.place, one.id): one for one in found if one.life == lives.get(one.place)}
         return sorted(unique.values(), key=lambda one: (one.place.thread_id, one.place.ns, -one.number))
+
+    async def threads_of_runs(self, run_ids: Collection[str]) -> list[str]:
+        found = (one.place.thread_id for one in await self.records() if one.run_id in run_ids)
+        return list(dict.fromkeys(found))
 
     async def writes(self, place: Place, checkpoint_id: str) -> list[WriteRecord]:
         values = await self._values_of(f"{_base(place)}.w.{word(checkpoint_id)}.*.*")
@@ -321,11 +325,14 @@ class _BucketRows:
 
     async def _delete_unchanged(self, revisions: Mapping[str, int]) -> None:
         """Delete keys that were not written since: others may need them again."""
-        for key, revision in revisions.items():
-            try:
-                await self._bucket.delete(key, revision=revision)
-            except KeyConflictError:
-                continue
+        found = list(revisions.items())
+        for start in range(0, len(found), _AT_A_TIME):
+            part = found[start : start + _AT_A_TIME]
+            await asyncio.gather(*(self._delete_at(key, revision) for key, revision in part))
+
+    async def _delete_at(self, key: str, revision: int) -> None:
+        with suppress(KeyConflictError):
+            await self._bucket.delete(key, revision=revision)
 
 
 def _base(place: Place) -> str:

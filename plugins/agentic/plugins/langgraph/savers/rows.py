@@ -71,6 +71,10 @@ class SaverRows(Protocol):
         """Return the checkpoints of a thread, or of all, newest first within each history."""
         ...
 
+    async def threads_of_runs(self, run_ids: Collection[str]) -> list[str]:
+        """Return the threads with checkpoints of runs."""
+        ...
+
     async def writes(self, place: Place, checkpoint_id: str) -> list[WriteRecord]:
         """Return the pending writes of a checkpoint, in any order."""
         ...

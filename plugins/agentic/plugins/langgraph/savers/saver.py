@@ -423,8 +423,7 @@ def _removing_runs(run_ids: Collection[str]) -> Job[None]:
     async def remove(rows: SaverRows) -> None:
         if not named:
             return
-        threads = dict.fromkeys(one.place.thread_id for one in await rows.records() if one.run_id in named)
-        for thread_id in threads:
+        for thread_id in await rows.threads_of_runs(named):
             await rows.lock(thread_id)
             keeps = {
                 (one.place.ns, one.id) for one in await rows.records(thread_id) if one.run_id not in named

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -17,6 +18,7 @@ StateType = tuple[str, ...]
 _refused: ContextVar[list[str] | None] = ContextVar("agentic_langgraph_refused", default=None)
 
 CHECKED_BYTES = 64 * 1_024
+_MAX_CHECKED = 1_000
 
 
 class StrictSerializer(JsonPlusSerializer):
@@ -32,7 +34,7 @@ class StrictSerializer(JsonPlusSerializer):
     def __init__(self, types: Iterable[StateType] = ()) -> None:
         self.types = frozenset(types)
         super().__init__(allowed_msgpack_modules=sorted(self.types))
-        self._checked: set[type] = set()
+        self._checked: set[frozenset[type]] = set()
 
     def with_msgpack_allowlist(self, extra_allowlist: Iterable[StateType | type]) -> StrictSerializer:
         """Return a serialiser with more types."""
@@ -42,16 +44,19 @@ class StrictSerializer(JsonPlusSerializer):
         return self if more <= self.types else StrictSerializer(self.types | more)
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:  # noqa: ANN401 - as LangGraph has it
-        """Return a value as bytes. The first ones of each type are read again: an error comes at once.
+        """Return a value as bytes. The first of each type, and of items of new types, is read again.
+
+        So an error comes when a value is stored, not when a worker continues the graph.
 
         Raises:
             UnknownStateTypeError: It has a type that may not be read.
         """
         kind, data = super().dumps_typed(obj)
-        if type(obj) not in self._checked and len(data) <= CHECKED_BYTES:
+        types = _types_in(obj)
+        if types not in self._checked and len(data) <= CHECKED_BYTES:
             self.loads_typed((kind, data))
-            if not isinstance(obj, Collection) or isinstance(obj, str | bytes):
-                self._checked.add(type(obj))
+            if len(self._checked) < _MAX_CHECKED:
+                self._checked.add(types)
         return kind, data
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - as LangGraph has it
@@ -69,6 +74,16 @@ class StrictSerializer(JsonPlusSerializer):
         if refused:
             raise UnknownStateTypeError(refused[0])
         return found
+
+
+def _types_in(value: object) -> frozenset[type]:
+    """Return the types of a value and of its items; those of their items are not looked at."""
+    items: Collection[object] = ()
+    if isinstance(value, Mapping):
+        items = value.values()
+    elif isinstance(value, list | tuple | set | frozenset | deque):
+        items = value
+    return frozenset({type(value), *map(type, items)})
 
 
 def _note(event: SerdeEvent) -> None:

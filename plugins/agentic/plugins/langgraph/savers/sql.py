@@ -100,6 +100,18 @@ class SqlSaver(AgenticSaver):
             return _completed(cast("Coroutine[Any, Any, T]", job(_SqlRows(session, self._project_id))))
 
 
+def remove_thread(session: Session, project_id: str, thread_id: str) -> None:
+    """Remove a thread in a transaction of the caller."""
+    for model in (
+        LangGraphCheckpointModel,
+        LangGraphWriteModel,
+        LangGraphPieceModel,
+        LangGraphThreadModel,
+    ):
+        mine = (model.project_id == project_id, model.thread_id == thread_id)
+        session.execute(delete(model).where(*mine))
+
+
 class _SqlRows:
     """Implements :class:`SaverRows` in a transaction; its methods never wait for the loop."""
 
@@ -147,6 +159,14 @@ class _SqlRows:
             query = query.where(model.ns == ns)
         rows = self._session.execute(query.order_by(model.thread_id, model.ns, model.number.desc()))
         return [_record(*row) for row in rows]
+
+    async def threads_of_runs(self, run_ids: Collection[str]) -> list[str]:
+        model = LangGraphCheckpointModel
+        found: dict[str, None] = {}
+        for part in _parts(run_ids):
+            mine = (model.project_id == self._project_id, model.run_id.in_(part))
+            found |= dict.fromkeys(self._session.scalars(select(model.thread_id).where(*mine).distinct()))
+        return list(found)
 
     async def writes(self, place: Place, checkpoint_id: str) -> list[WriteRecord]:
         model = LangGraphWriteModel
@@ -229,13 +249,7 @@ class _SqlRows:
             )
 
     async def delete(self, thread_id: str) -> None:
-        for model in (
-            LangGraphCheckpointModel,
-            LangGraphWriteModel,
-            LangGraphPieceModel,
-            LangGraphThreadModel,
-        ):
-            self._session.execute(delete(model).where(self._of_thread(model, thread_id)))
+        remove_thread(self._session, self._project_id, thread_id)
 
     def _insert(self, records: Sequence[CheckpointRecord]) -> None:
         rows = [
