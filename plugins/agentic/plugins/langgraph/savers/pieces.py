@@ -119,6 +119,6 @@ def _sizes(size: int) -> tuple[int, int]:
 
     A value that grows over a step is stored once more; with two steps, that adds less than its size.
     """
-    if size <= 256 * 1_024:
+    if size <= 2 * 1_024 * 1_024:
         return 512, 4_096
-    return (4_096, 32_768) if size <= 8 * 1_024 * 1_024 else (32_768, 262_144)
+    return (4_096, 32_768) if size <= 64 * 1_024 * 1_024 else (32_768, 262_144)

@@ -77,7 +77,7 @@ class StrictSerializer(JsonPlusSerializer):
 
 
 def _types_in(value: object) -> frozenset[type]:
-    """Return the types of a value and of its items; those of their items are not looked at."""
+    """Return the types of a value and of its items, but not of items of items."""
     items: Collection[object] = ()
     if isinstance(value, Mapping):
         items = value.values()
