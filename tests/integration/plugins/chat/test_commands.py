@@ -79,6 +79,31 @@ def test_questions_of_an_agent_are_answered(line: Line) -> None:
     assert ("Which colour?" in result.stderr, result.stdout) == (True, "Green it is.\n")
 
 
+PAUSING = '''
+from agentic.core.agents import ToolContext, ToolPause, ToolQuestion, tool
+
+
+@tool
+async def order(ctx: ToolContext) -> str:
+    """Order a shirt."""
+    if ctx.continued is None:
+        return ToolPause(questions=(ToolQuestion(key="size", question="Which size?"),))
+    answer = ctx.continued.answers["size"]
+    return f"size {answer.result}" if answer.approved else "no size"
+'''
+
+
+@pytest.mark.parametrize(("typed", "result"), [("L\n", "size L"), ("\n", "no size")])
+def test_a_tool_asks_during_its_call_and_an_empty_line_declines(
+    line: Line, shop: Path, typed: str, result: str
+) -> None:
+    (shop / "shirts.py").write_text(PAUSING)
+    line.add("- call: {order: {}}\n- Done.\n", tools=["./shirts.py:order"])
+    found = line.run("chat", "help", "A shirt, please.", typed=typed)
+    assert ("Which size?" in found.stderr, found.stdout) == (True, "Done.\n")
+    assert f"-> {result}" in found.stderr
+
+
 def test_without_a_message_lines_are_messages_until_the_end(line: Line) -> None:
     line.add(TALK)
     assert line("chat", "help", typed="What is order 7?\n\nAnd its price?\n") == (

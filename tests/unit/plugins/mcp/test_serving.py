@@ -234,8 +234,12 @@ async def test_the_same_key_starts_one_execution(world: World) -> None:
     async with connected(world) as client:
         calls = [client.call_tool("run_agent", {"agent": "ours-greeter"}, meta=meta) for _ in range(3)]
         found = [one.structured_content or {} for one in await asyncio.gather(*calls)]
+        other = await client.call_tool(
+            "run_pipeline", {"pipeline": "things", "inputs": {"words": []}}, meta=meta
+        )
     assert len({one["execution"] for one in found}) == 1
-    assert world.executions() == 1
+    assert (other.structured_content or {})["execution"] not in {one["execution"] for one in found}
+    assert world.executions() == 2
 
 
 async def test_a_task_is_cancelled_by_its_client(world: World) -> None:

@@ -236,7 +236,8 @@ async def _reloaded(speaker: Speaker, thread: AgentThread) -> AgentThread:
 def _answer(request: PendingRequest, given: str) -> RequestAnswer:
     by = acting_user()
     if request.kind is not RequestKind.APPROVAL:
-        return RequestAnswer(request_id=request.id, result=given, answered_by=by)
+        is_given = bool(given.strip()) or not request.asked_by  # nothing declines a question of a call
+        return RequestAnswer(request_id=request.id, approved=is_given, result=given, answered_by=by)
     word, _, reason = given.strip().partition(" ")
     if word.lower() not in YES | NO:
         raise OptionError(f"{given!r} does not answer an approval; write yes, or 'no REASON'")

@@ -100,7 +100,7 @@ class ProjectActs:
             AgentDisabledError: It is disabled.
             AgentNotRunnableError: It cannot run in its current state.
         """
-        agent, execution = await in_thread(self._execution_of, name, _digest(key))
+        agent, execution = await in_thread(self._execution_of, name, _digest("agent", name, key))
         return await self._taken_up(execution, agent)
 
     async def run_pipeline(self, name: str, inputs: Mapping[str, JSONValue], key: str = "") -> str:
@@ -113,7 +113,9 @@ class ProjectActs:
             PipelineInputError: The inputs do not fit.
             PipelineBusyError: It runs with other inputs.
         """
-        agent, execution = await in_thread(self._execution_of_pipeline, name, inputs, _digest(key))
+        agent, execution = await in_thread(
+            self._execution_of_pipeline, name, inputs, _digest("pipeline", name, key)
+        )
         return await self._taken_up(execution, agent)
 
     async def run_workflow(self, name: str, message: JSONValue, key: str = "") -> str:
@@ -123,7 +125,7 @@ class ProjectActs:
             UnknownWorkflowError: No workflow has this name.
             MessageTypeError: It does not take such a message.
         """
-        how = Submission(idempotency_key=_digest(key))
+        how = Submission(idempotency_key=_digest("workflow", name, key))
         return (await self.project.runs.submit(name, message, how)).run_id
 
     async def progress(self, run_id: str) -> Progress:
@@ -278,6 +280,9 @@ def _state_of_run(status: RunStatus) -> State:
             return "working"
 
 
-def _digest(key: str) -> str | None:
-    """Return a key of a client as one of ours: short, and never the key of a schedule."""
-    return f"mcp:{hashlib.sha256(key.encode(errors='surrogatepass')).hexdigest()}" if key else None
+def _digest(kind: str, name: str, key: str) -> str | None:
+    """Return a key of a client as one of ours: short, for one thing, and never the key of a schedule."""
+    if not key:
+        return None
+    text = f"{kind}\0{name}\0{key}"
+    return f"mcp:{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}"
