@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from mcp import types
 from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
-from tests.unit.plugins.mcp.servers import Shop, text
+from tests.unit.plugins.mcp.servers import SIZES, Shop, text
 
 from agentic.core.agents import (
     AgentResponse,
@@ -137,6 +137,51 @@ async def test_an_answer_that_does_not_fit_the_form_is_not_sent() -> None:
         "the answer of the person does not fit the form: size: -1 is less than the minimum of 1"
     )
     assert not talk.shop.answers
+
+
+class Asking:
+    """A server with a handshake, whose tool asks twice in the middle of a call."""
+
+    def __init__(self) -> None:
+        self.said: list[Any] = []
+
+    def server(self) -> Server[Any]:
+        return Server("shop", on_list_tools=self._list, on_call_tool=self._call)
+
+    async def _list(self, *_: object) -> types.ListToolsResult:
+        schema = {"type": "object", "properties": {"item": {"type": "string"}}}
+        return types.ListToolsResult(tools=[types.Tool(name="order", input_schema=schema)])
+
+    async def _call(self, context: Any, _: object) -> types.CallToolResult:
+        for _number in range(2):
+            answer = await context.session.elicit_form("Which size?", SIZES)
+            self.said.append((answer.action, answer.content))
+        return text("ordered")
+
+
+async def test_a_question_in_the_middle_of_a_call_is_a_request_that_this_process_answers() -> None:
+    shop = Asking()
+    async with McpToolset(shop.server(), mode="legacy") as tools:
+        call = ToolCall(id="1", name="order", arguments={"item": "tea"})
+        agent = ChatAgent(ScriptedModel([[call], "done"]), tools=[tools])
+        thread = agent.new_thread()
+        response = await agent.run("go", thread)
+        for number in range(2):
+            (request,) = response.pending
+            assert request.question == "shop: Which size? (size: integer)"
+            answer = RequestAnswer(request_id=request.id, result="3", approved=number == 0)
+            response = await agent.run(answer, thread)
+    assert response.text == "done"
+    assert shop.said == [("accept", {"size": 3}), ("decline", None)]
+    assert thread.messages[-2].tool_results[0].content == "ordered"
+
+
+async def test_a_call_that_waited_on_a_connection_of_another_process_fails_in_words() -> None:
+    talk = Conversation(cast(Shop, Asking()), "order", mode="legacy")
+    response = await talk.run()
+    assert (await talk.answer(response, result="3")).text == "done"
+    assert talk.result.is_error
+    assert str(talk.result.content).endswith("ended without a result; call the tool again")
 
 
 async def test_rounds_without_questions_end_with_the_result() -> None:

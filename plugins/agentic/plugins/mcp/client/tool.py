@@ -15,6 +15,7 @@ from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue
 from agentic.plugins.mcp.client.connection import ConnectionLostError
 from agentic.plugins.mcp.client.errors import McpConnectionError, McpProtocolError
+from agentic.plugins.mcp.client.holding import Asked, Outcome, question_request
 from agentic.plugins.mcp.client.questions import questions_of, requests_of, responses_to, stored_requests
 from agentic.plugins.mcp.client.results import value_of
 from agentic.plugins.mcp.wire import CreatedTask, DetailedTask
@@ -23,8 +24,6 @@ log = get_logger(__name__)
 
 POLL_S = (0.05, 1.0, 60.0)
 """The shortest, the usual and the longest wait between two questions for the state of a task."""
-
-Outcome = types.CallToolResult | types.InputRequiredResult | CreatedTask
 
 
 class ToolServer(Protocol):
@@ -41,8 +40,12 @@ class ToolServer(Protocol):
         responses: types.InputResponses | None = None,
         state: str | None = None,
         is_repeatable: bool = False,
-    ) -> Outcome:
+    ) -> Outcome | Asked:
         """Call a tool: one round."""
+        ...
+
+    async def resume_call(self, token: str, answer: types.ElicitResult) -> Outcome | Asked:
+        """Answer a question in the middle of a call."""
         ...
 
     async def task(self, task_id: str) -> DetailedTask:
@@ -115,6 +118,8 @@ class McpTool(Tool):
         state = _State.of(context)
         if state is not None and state.task is not None:
             return await self._task_round(state, state.task, context)
+        if state is not None and state.held is not None:
+            return self._ended(await self._answered(state, state.held, context), state)
         responses: types.InputResponses | None = None
         if state is not None:
             if state.requests and context.continued is not None:
@@ -129,13 +134,30 @@ class McpTool(Tool):
             state=None if state is None else state.request_state,
             is_repeatable=self._is_repeatable,
         )
+        return self._ended(outcome, state)
+
+    def _ended(self, outcome: Outcome | Asked, state: _State | None) -> JSONValue | ToolPause:
+        """Return the result of a round."""
         match outcome:
             case types.CallToolResult():
                 return value_of(outcome)
             case CreatedTask():
                 return ToolPause(state={"task": outcome.task_id})
+            case Asked():
+                requests = requests_of(question_request(outcome.params))
+                kept: dict[str, JSONValue] = {"held": outcome.token, "requests": stored_requests(requests)}
+                return ToolPause(state=kept, questions=questions_of(self._server.name, requests))
             case _:
                 return self._asked(outcome, state)
+
+    async def _answered(self, state: _State, token: str, context: ToolContext) -> Outcome | Asked:
+        answers = {} if context.continued is None else context.continued.answers
+        try:
+            (answer,) = responses_to(state.requests, answers).values()
+        except ToolError:
+            await self._server.resume_call(token, types.ElicitResult(action="cancel"))
+            raise
+        return await self._server.resume_call(token, cast(types.ElicitResult, answer))
 
     def _asked(self, outcome: types.InputRequiredResult, state: _State | None) -> ToolPause:
         requests = outcome.input_requests or {}
@@ -183,6 +205,8 @@ class _State:
 
     def __init__(self, kept: Mapping[str, JSONValue]) -> None:
         task, state, waits = kept.get("task"), kept.get("state"), kept.get("waits")
+        held = kept.get("held")
+        self.held = held if isinstance(held, str) else None
         answered = kept.get("answered")
         self.task = task if isinstance(task, str) else None
         self.request_state = state if isinstance(state, str) else None

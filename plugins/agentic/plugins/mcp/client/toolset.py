@@ -22,7 +22,8 @@ from agentic.core.masking import Masker, is_telling, parts_of
 from agentic.core.types import JSONValue
 from agentic.plugins.mcp.client.connection import ConnectionLostError, McpConnection
 from agentic.plugins.mcp.client.errors import McpConnectionError, McpProtocolError
-from agentic.plugins.mcp.client.tool import McpTool, Outcome
+from agentic.plugins.mcp.client.holding import HOLD_S, Asked, HeldCalls, Outcome
+from agentic.plugins.mcp.client.tool import McpTool
 from agentic.plugins.mcp.client.transports import HttpWay, ObjectWay, ProcessWay, Way
 from agentic.plugins.mcp.wire import (
     IDEMPOTENCY_KEY,
@@ -109,6 +110,7 @@ class McpToolset(Toolset):
         telling = [value for key, value in (*sent.items(), *(env or {}).items()) if is_telling(key)]
         hidden = [*secrets, *telling, *([token] if token else [])]
         self._masker = Masker.of(part for value in hidden for part in parts_of(value))
+        self._held = HeldCalls(timeout_s)
         self._connection = McpConnection(way, self._client)
 
     async def tools(self) -> Sequence[Tool]:
@@ -150,6 +152,7 @@ class McpToolset(Toolset):
 
     async def aclose(self) -> None:
         """Close the connection; see :class:`Toolset`."""
+        self._held.close()
         await self._connection.aclose()
 
     async def __aenter__(self) -> Self:
@@ -167,7 +170,7 @@ class McpToolset(Toolset):
         responses: types.InputResponses | None = None,
         state: str | None = None,
         is_repeatable: bool = False,
-    ) -> Outcome:
+    ) -> Outcome | Asked:
         """Call a tool of the server: one round, which may end with questions or a task.
 
         Args:
@@ -188,6 +191,7 @@ class McpToolset(Toolset):
             found = await client.session.call_tool(
                 tool,
                 dict(arguments),
+                read_timeout_seconds=HOLD_S,  # a person may be asked meanwhile; the limit is in HeldCalls
                 input_responses=responses,
                 request_state=state,
                 meta=meta,
@@ -196,7 +200,15 @@ class McpToolset(Toolset):
             )
             return cast(Outcome, found)
 
-        return await self._ask(work, is_repeatable=is_repeatable)
+        return await self._held.begin(self._ask(work, is_repeatable=is_repeatable))
+
+    async def resume_call(self, token: str, answer: types.ElicitResult) -> Outcome | Asked:
+        """Answer a question in the middle of a call.
+
+        Raises:
+            ToolError: The call has ended with its connection, or its process.
+        """
+        return await self._held.resume(token, answer)
 
     async def task(self, task_id: str) -> DetailedTask:
         """Return the state of a task."""
@@ -255,9 +267,12 @@ class McpToolset(Toolset):
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
         """Answer a question in the middle of a call; only servers of the handshake versions ask so."""
-        del context, params
-        log.warning("question.refused", server=self.name)
-        return types.ElicitResult(action="cancel")
+        del context
+        answer = await self._held.ask(params)
+        if answer is None:
+            log.warning("question.refused", server=self.name, reason="several calls are running")
+            return types.ElicitResult(action="cancel")
+        return answer
 
     def _tool(self, listed: types.Tool) -> McpTool | None:
         schema = cast(dict[str, JSONValue], listed.input_schema)
