@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from agentic.core.actors.own_code import load_own_object
 from agentic.core.agents.agent import Agent
-from agentic.core.agents.journal import EffectJournal
+from agentic.core.agents.journal import EffectJournal, PartJournal
 from agentic.core.agents.options import RunOptions
 from agentic.core.agents.responses import AgentChunk, AgentResponse, ResponseStatus
 from agentic.core.agents.specs.spec_agent import SpecAgent
@@ -166,7 +166,7 @@ class _AgentTask:
         *before, last = conversation_of(call.input)
         said = [ThreadEntry(turn=BEFORE, messages=tuple(before), ended="complete")] if before else []
         thread = AgentThread(facts, thread_id=call.call_id, entries=said)
-        options = RunOptions(idempotency_key=call.call_id, journal=call.journal)
+        options = RunOptions(idempotency_key=call.call_id, journal=PartJournal(call.journal, "agent."))
         response = await agent.respond(last, thread, options, _unheard)
         return answer_of(response)
 

@@ -29,6 +29,9 @@ from agentic.core.types import JSONValue, RunId
 CASE_ENDED = "eval.case"
 """Type of the event of a try that has ended: ``{"case", "repeat", "status", "failure_class"}``."""
 
+CRASHED = "crashed"
+"""Failure class of a try whose process died each time."""
+
 WINDOW = 1_000
 
 KeepResult = Callable[[Any, CaseResult], None]
@@ -124,9 +127,7 @@ class _SumUp(Executor):
             if isinstance(item.value, CaseResult):
                 results.append(item.value)
                 continue
-            error = "nothing came of it" if item.error is None else item.error.message
-            named = "error" if item.error is None else item.error.error_type.rpartition(".")[2]
-            broken.append(failed_try(cast("EvalTry", item.item), named, error))
+            broken.append(failed_try(cast("EvalTry", item.item), *_reason(item)))
         if broken and self._services.keep is not None:
             ctx.on_commit(_keeping(self._services.keep(_outer(ctx.run_id)), broken))
         found = [*results, *(one.short() for one in broken)]
@@ -158,6 +159,14 @@ class CaseJournal:
     ) -> RunResult | None:
         """Run a workflow as a sub-run of the activation."""
         return await self._inner.run_workflow(key, workflow, message, is_kept=is_kept)
+
+
+def _reason(item: ItemResult) -> tuple[str, str]:
+    """Return the failure class and the message of a try whose activation failed."""
+    if item.error is None:
+        return "error", "its activation has no result"
+    named = item.error.error_type.rpartition(".")[2]
+    return (CRASHED if named == "CrashedError" else named), item.error.message
 
 
 def _keeping(keep: KeepResult, results: Sequence[CaseResult]) -> Callable[[Any], None]:

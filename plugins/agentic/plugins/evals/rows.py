@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from agentic.core.evals.errors import CasesError
@@ -81,6 +81,12 @@ def read_results(session: Session, project_id: str, run_id: str) -> Sequence[Eva
     mine = (EvalCaseModel.project_id == project_id, EvalCaseModel.run_id == run_id)
     order = (EvalCaseModel.first_seen_at, EvalCaseModel.case_id, EvalCaseModel.repeat)
     return list(session.scalars(select(EvalCaseModel).where(*mine).order_by(*order)))
+
+
+def delete_results(session: Session, project_id: str, run_id: str) -> None:
+    """Delete the rows of a run."""
+    mine = (EvalCaseModel.project_id == project_id, EvalCaseModel.run_id == run_id)
+    session.execute(delete(EvalCaseModel).where(*mine))
 
 
 def stored_rows(session: Session, project_id: str, wanted: StoredCases) -> list[Record]:

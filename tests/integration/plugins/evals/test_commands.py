@@ -119,6 +119,15 @@ def test_recorded_replies_make_the_second_run_free(line: Line, folder: Path) -> 
         line("run", "shouts.yaml", "--replay")
 
 
+def test_the_rows_of_a_run_are_deleted_and_no_other_rows(line: Line) -> None:
+    line.write()
+    first = line.data("run", "shouts.yaml")["execution_id"]
+    second = line.data("run", "shouts.yaml")["execution_id"]
+    assert line("delete", "shouts~1", "--yes") == f"deleted 2 rows of run {first[:12]} of shouts\n"
+    assert [one["run"] for one in line.data("list")] == [second]
+    assert line.run("delete", "shouts").exit_code == 1
+
+
 def test_resume_continues_only_a_run_that_has_not_ended(line: Line, folder: Path) -> None:
     line.write()
     line("run", "shouts.yaml")

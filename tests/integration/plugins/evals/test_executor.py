@@ -125,6 +125,24 @@ async def test_rows_that_an_agent_has_stored_are_cases(desk: Desk, folder: Path)
 
 
 @only_sqlite
+async def test_a_pipeline_is_a_task_of_a_durable_run(desk: Desk) -> None:
+    config: JSONValue = {"model": "fake:words", "text": "${inputs.text}", "labels": ["lamp", "tea"]}
+    pipeline: JSONValue = {
+        "name": "labels",
+        "inputs": {"text": {}},
+        "steps": [{"actor": "classify", "config": config}],
+    }
+    cases: list[JSONValue] = [{"id": name, "input": name, "expected": name} for name in ("lamp", "tea")]
+    task: JSONValue = {"pipeline": pipeline, "answer": "0.label"}
+    outcome = await desk.run(desk.add(shouting(task=task, cases=cases, evaluators=["exact"])))
+    assert (outcome.status, outcome.error) == (ExecutionStatus.SUCCEEDED, None)
+    assert [(row.task, row.answer, row.requests) for row in desk.rows()] == [
+        ("pipeline labels", "lamp", 1),
+        ("pipeline labels", "tea", 1),
+    ]
+
+
+@only_sqlite
 async def test_cases_that_cannot_be_read_fail_the_run_with_the_reason(desk: Desk, folder: Path) -> None:
     outcome = await desk.run(desk.add(shouting(cases="gone.jsonl")))
     assert outcome.status is ExecutionStatus.FAILED

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from agentic.core.cli import print_json, print_sample
+from agentic.core.cli import print_json, print_line, print_sample
 from agentic.core.evals.comparing import compare
 from agentic.core.evals.results import CaseResult
 from agentic.core.evals.spec import eval_schema
 from agentic.core.ids import SHORT_CHARS
 from agentic.core.settings import load_settings
 from agentic.executors.commands.shared.database import current_database, opened
-from agentic.executors.commands.shared.options import AsJson, InProject, OptionError
+from agentic.executors.commands.shared.options import AsJson, InProject, OptionError, Yes, confirm
 from agentic.mappers import find_project
 from agentic.plugins.evals.commands.running import run
 from agentic.plugins.evals.commands.runs import EvalRun, find_run, list_runs
@@ -25,7 +25,7 @@ from agentic.plugins.evals.commands.showing import (
     print_run,
     run_data,
 )
-from agentic.plugins.evals.rows import read_results, result_of
+from agentic.plugins.evals.rows import delete_results, read_results, result_of
 
 WORSE_EXIT_CODE = 1
 Run = Annotated[
@@ -128,6 +128,19 @@ def compare_them(
     ]
     if fail_if_worse is not None and lost:
         raise typer.Exit(WORSE_EXIT_CODE)
+
+
+@evals.command("delete")
+def delete_it(run: Run, *, yes: Yes = False, project: InProject = None) -> None:
+    """Delete the rows of a run; its execution stays until `agentic executions remove`."""
+    found, results = _read(run, project)
+    what = f"{len(results)} rows of run {found.id[:SHORT_CHARS]} of {found.evaluation}"
+    if not yes:
+        confirm(f"Delete {what}? This cannot be undone.")
+    settings = load_settings()
+    with opened(current_database(settings)) as database, database.writing() as session:
+        delete_results(session, find_project(session, project or settings.project).id, found.id)
+    print_line(f"deleted {what}")
 
 
 @evals.command()
