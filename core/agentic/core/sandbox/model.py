@@ -105,6 +105,10 @@ class SandboxJob(BaseModel):
                     f"the word {word[:40]!a} of a command or its environment contains NUL, "
                     f"lone surrogates or over {MAX_ARGUMENT_CHARS} characters; put long texts into a file"
                 )
+        if "=" in self.command[0]:  # the program that sets the variables would take it as one of them
+            raise SandboxFileError(
+                f"the name of the program {self.command[0][:40]!a} contains '='; rename it"
+            )
         for name in self.environment:
             if not name.isidentifier():
                 raise SandboxFileError(f"{name[:40]!a} is not a name of a variable of an environment")

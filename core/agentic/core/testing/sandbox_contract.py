@@ -318,6 +318,7 @@ class SandboxContract:
             ({f"f{number}": "" for number in range(201)}, ["true"]),
             ({}, []),
             ({}, ["a\0b"]),
+            ({}, ["a=b"]),
             ({}, "true"),
         ],
     )

@@ -158,6 +158,12 @@ async def test_tests_that_never_end_are_a_finding(validator: SandboxValidator, l
     assert "it took longer than its limit of time" in found.findings[0].text
 
 
+@pytest.mark.requirement("SB01")
+async def test_a_sandbox_compiles_code_by_itself(validator: SandboxValidator) -> None:
+    found = await validator.sandbox.compile("def double(x)\n    return 2 * x\n", "python")
+    assert (found.compiles, found.compiler_errors) == (False, ("main.py:1:14 SyntaxError: expected ':'",))
+
+
 async def test_names_and_aliases_find_a_language(validator: SandboxValidator) -> None:
     assert find_language("TS") is find_language("typescript")
     assert find_language(" py ").name == "python"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -135,6 +136,14 @@ async def test_an_option_that_no_job_has_is_refused() -> None:
         await ProcessSandbox().run({}, ["true"], environment={"A=B": "c"})
 
 
+async def test_variables_of_a_job_reach_only_its_command() -> None:
+    """Programs of ours that are still root start before it: they must load no library that a job brings."""
+    variables = {"LD_PRELOAD": "/box/work/evil.so", "PATH": "/box/work"}
+    result = await ProcessSandbox().run({"evil.so": "text"}, ["/usr/bin/true"], environment=variables)
+    assert result.succeeded
+    assert result.stderr.count("cannot be preloaded") == 1
+
+
 async def test_memory_that_no_limit_counts_is_refused() -> None:
     code = """
 import ctypes, os
@@ -157,6 +166,13 @@ async def test_very_many_files_end_a_run() -> None:
     assert len(result.files) <= 1_000
 
 
+def fork() -> int:
+    """Fork this process; its other threads wait for work, so Python's warning is not about them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="root can become another user; others are one")
 def test_a_user_who_is_not_root_gets_the_same_isolation(tmp_path: Path) -> None:
     """In a fork, where all modules are loaded: the interpreter may be in a folder of root."""
@@ -173,7 +189,7 @@ def test_a_user_who_is_not_root_gets_the_same_isolation(tmp_path: Path) -> None:
         return f"{look.succeeded} {'Error' in look.stdout} {0 < forked < QUICK.process_count} {memory.ended}"
 
     here, there = os.pipe()
-    if (child := os.fork()) == 0:
+    if (child := fork()) == 0:
         try:
             os.setgroups([])
             os.setresgid(65534, 65534, 65534)
@@ -200,7 +216,7 @@ def test_a_killed_process_leaves_nothing_of_its_runs(tmp_path: Path) -> None:
 
     from agentic.core.testing.sandbox_contract import processes_with
 
-    if (child := os.fork()) == 0:
+    if (child := fork()) == 0:
         try:
             asyncio.run(ProcessSandbox().run({}, ["sh", "-c", "sleep 47.0625 & sleep 47.0625"]))
         finally:

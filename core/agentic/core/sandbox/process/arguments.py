@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentic.core.records import record
+from agentic.core.sandbox.errors import SandboxUnavailableError
 from agentic.core.sandbox.model import SandboxJob, folders_of
 from agentic.core.sandbox.tools import FOLDER, SandboxTool
 
@@ -16,6 +18,7 @@ WORK, TEMPORARY = "/box/work", "/box/tmp"
 _START = 'printf r >&0; read -r _ || exit 125; exec "$@" </dev/null'
 _SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _CONFIGURATION = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d")
+_SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 _OPEN_FILES = 1_024
 
 
@@ -56,9 +59,10 @@ def arguments_of(
     for path, place in files.items():
         options += ["--perms", "0644", "--file", str(place), path]
     options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK]
-    for name, value in environment_of(job, tools).items():
-        options += ["--setenv", name, value]
-    return options, [*_limits(job, identity), "/bin/sh", "-c", _START, "sh", *job.command]
+    # Only for the command: the programs before it are root here, and must load no library that a job names.
+    variables = [f"{name}={value}" for name, value in environment_of(job, tools).items()]
+    command = [_system_program("env"), "-i", *variables, *job.command]
+    return options, [*_limits(job, identity), "/bin/sh", "-c", _START, "sh", *command]
 
 
 def environment_of(
@@ -97,7 +101,7 @@ def _kept(*names: str) -> Iterator[str]:
 def _limits(job: SandboxJob, identity: Identity) -> list[str]:
     limits = job.limits
     command = [
-        "prlimit",
+        _system_program("prlimit"),
         f"--nproc={limits.process_count}",
         f"--data={limits.memory_bytes}",
         f"--fsize={limits.disk_bytes}",
@@ -107,8 +111,20 @@ def _limits(job: SandboxJob, identity: Identity) -> list[str]:
     if not identity.is_root:
         return command
     user = str(identity.uid)
-    changed = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups"]
+    changed = [_system_program("setpriv"), "--reuid", user, "--regid", user, "--clear-groups"]
     return [*changed, "--inh-caps=-all", "--bounding-set=-all", *command]
+
+
+def _system_program(name: str) -> str:
+    """Return the path of a program of the system, which is the same in the sandbox.
+
+    Raises:
+        SandboxUnavailableError: It is missing.
+    """
+    found = shutil.which(name, path=_SYSTEM_PATH)
+    if found is None:
+        raise SandboxUnavailableError("process", f"the program {name} is missing", "install util-linux")
+    return found
 
 
 def _system() -> Iterator[str]:
