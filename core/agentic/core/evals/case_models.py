@@ -21,6 +21,7 @@ from agentic.core.llm.usage import TokenUsage
 from agentic.core.llm.wrappers.budgeting import BudgetModel
 from agentic.core.llm.wrappers.replay import ReplayModel
 from agentic.core.llm.wrappers.wrapping import ModelWrapper
+from agentic.core.masking import is_telling
 from agentic.core.types import JSONValue
 
 Replies = Literal["ask", "record", "replay"]
@@ -78,7 +79,8 @@ class CaseModels(OpenModels):
         """
         key = canonical([name, dict(options or {})])
         if key not in self._models:
-            self._models[key] = _CountedModel(self._made(name, options), self, self._once)
+            made = self._made(name, options)
+            self._models[key] = _CountedModel(made, self, self._once, _place_of_options(name, options))
         return self._models[key]
 
     def named(self, name: str, **options: Any) -> LLMAdapter:  # noqa: ANN401 - as of llm()
@@ -106,10 +108,11 @@ class CaseModels(OpenModels):
 class _CountedModel(ModelWrapper):
     """Counts the use of a model, and keeps its replies."""
 
-    def __init__(self, model: LLMAdapter, counts: CaseModels, once: Once | None) -> None:
+    def __init__(self, model: LLMAdapter, counts: CaseModels, once: Once | None, key: str) -> None:
         super().__init__(model)
         self._counts = counts
         self._once = once
+        self._key = key
         self._asked: Counter[str] = Counter()
 
     async def complete(self, request: ModelRequest) -> ModelReply:
@@ -144,7 +147,7 @@ class _CountedModel(ModelWrapper):
             return (await self.model.complete(request)).to_json()
 
         try:
-            kept = await self._once(f"model.{self.name}.{request.digest}.{number}", ask)
+            kept = await self._once(f"model.{self._key}.{request.digest}.{number}", ask)
         except Exception:
             self._asked[request.digest] -= 1  # the next try of it is the same request
             raise
@@ -161,6 +164,12 @@ class _CountedModel(ModelWrapper):
 
     def _count(self, reply: ModelReply) -> None:
         self._counts.usage += reply.usage
+
+
+def _place_of_options(name: str, options: Mapping[str, JSONValue] | None) -> str:
+    """Return a model's place among kept replies: two servers may have different models of one name."""
+    told = {key: value for key, value in (options or {}).items() if not is_telling(key)}
+    return name if not told else word_of(f"{name} {canonical(told)}")
 
 
 def model_label(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,17 @@ from agentic.core.evals import (
     TaskCall,
     evaluate,
 )
-from agentic.core.llm import Budget, FunctionModel, ModelRequest, OverloadedError, ScriptLine, ToolCall
+from agentic.core.evals.case_models import CaseModels, ModelPolicy
+from agentic.core.llm import (
+    Budget,
+    FunctionModel,
+    LLMAdapter,
+    ModelRequest,
+    OverloadedError,
+    ScriptLine,
+    ToolCall,
+)
+from agentic.core.llm.open_models import OpenModels
 from agentic.core.types import JSONValue
 
 CASES = [
@@ -224,3 +235,28 @@ async def test_each_case_is_asked_once_for_each_repeat() -> None:
 
     await evaluate(task, CASES, [ExactEvaluator()], repeats=3)
     assert asked == {"lamp": 3, "tea": 3}
+
+
+async def test_models_of_one_name_on_two_servers_keep_their_replies_apart() -> None:
+    kept: dict[str, JSONValue] = {}
+
+    async def once(key: str, work: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
+        if key not in kept:
+            kept[key] = await work()
+        return kept[key]
+
+    class Servers(OpenModels):
+        def open(self, name: str, options: Mapping[str, JSONValue] | None = None) -> LLMAdapter:
+            place = str((options or {}).get("base_url"))
+            return FunctionModel(lambda _: place, name=name)
+
+    for _ in range(2):  # the second time, nothing is asked
+        models = CaseModels(Servers(), ModelPolicy(), "x.jsonl", once=once)
+        said = [
+            await models.named("test:m", base_url=place, api_key=f"key of {place}").generate("", "Who?")
+            for place in ("one", "two", "one")
+        ]
+        assert said == ["one", "two", "one"]
+        assert models.usage.requests == 3
+    assert len(kept) == 3
+    assert "key of" not in str(kept)
