@@ -32,6 +32,7 @@ from agentic.core.ids import new_id
 from agentic.core.ledger import UnknownRunError
 from agentic.executors.agents.talking import NotTalkingError
 from agentic.executors.serving.project import ServedProject
+from agentic.plugins.serve.api.endpoints import BadRequestError
 
 IsOwn = Callable[[RequestAnswer], bool]
 
@@ -87,8 +88,12 @@ class Talks:
             ThreadMisfitError: The thread belongs to another agent or person.
             ThreadBusyError: The thread waits for answers.
             AnswerMismatchError: An answer belongs to no open request.
+            BadRequestError: An id cannot be used.
             TaskUnderWayError: A run works on the thread already.
         """
+        for what, text in (("thread_id", thread_id), ("user_id", user_id)):
+            if text is not None and not text.isprintable():
+                raise BadRequestError(f"{what} has characters that cannot be printed: {text!r:.60}")
         if key is not None:
             thread_id = thread_id or _thread_of(name, key)
         talking = await self._project.agents.find(name)

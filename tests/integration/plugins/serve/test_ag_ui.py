@@ -207,3 +207,37 @@ async def test_a_foreign_place_is_refused(server: ServedHere, add: AddAgent) -> 
     found = (await server.http.get("/ag-ui/helper/capabilities")).json()
     assert found["transport"]["resumable"]
     assert (await server.http.get("/ag-ui/")).json()["agents"] == ["helper"]
+
+
+SLOW = """
+import asyncio
+
+
+async def wait() -> str:
+    '''Wait.'''
+    await asyncio.sleep(60)
+    return "never"
+"""
+
+
+async def test_a_limit_is_an_error_and_a_stopped_run_is_cancelled(
+    server: ServedHere, add: AddAgent, home: Path
+) -> None:
+    endless = "- call: {find_order: {number: 7}}\n" * 3
+    add("limited", endless, tools=["./tools.py:find_order"], limits={"max_model_calls": 1})
+    found = await events(server, "limited", asked("r1", "Go on for ever."))
+    assert (found[-1].type.value, found[-1].code) == ("RUN_ERROR", "stopped")
+    assert kinds(await events(server, "limited", asked("r1", "Go on for ever."))) == kinds(found)
+    (home.parent / "slow.py").write_text(SLOW)
+    add("slow", "- call: {wait: {}}\n", tools=["./slow.py:wait"])
+    misfit = await events(server, "slow", asked("r2", "Hi"))
+    assert (misfit[-1].type.value, misfit[-1].code) == ("RUN_ERROR", "thread_misfit")
+    source = frames(server, "slow", {**asked("r3", "Hi"), "threadId": "s"})
+    async with aclosing(source) as stream:  # type: ignore[type-var]  # a generator
+        async for _, event in stream:
+            if event.type.value == "TOOL_CALL_END":
+                break
+    assert (await server.http.delete("/ag-ui/slow/threads/t/runs/r3")).status_code == 404
+    assert (await server.http.delete("/ag-ui/slow/threads/s/runs/r3")).json() == {"cancelled": True}
+    rest = await events(server, "slow/threads/s/runs/r3")
+    assert rest[-1].outcome.type == "cancelled"

@@ -129,6 +129,8 @@ async def test_a_bad_message_gets_a_reason_and_no_value(server: ServedHere, add:
         ({"answers": [{"request_id": "1"}]}, 422),
         ({"message": "Hi", "password-1": "hunter2"}, 422),
         ({"message": "Hi", "thread_id": "run-1"}, 404),
+        ({"message": "Hi", "thread_id": "a\0b"}, 422),
+        ({"message": "Hi", "user_id": "a\nb"}, 422),
         ({"message": 5}, 422),
         ([], 422),
     ]
