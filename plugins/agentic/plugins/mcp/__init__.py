@@ -72,8 +72,12 @@ def _code_mode(tools: Iterable[Tool | Toolset], mode: CodeModeWhen) -> Toolset:
 
 
 def _app(project: ServedProject) -> AsgiApp:
-    from agentic.plugins.mcp.serving.http import make_app
+    from agentic.plugins.mcp.client.errors import McpMissingError
 
+    try:
+        from agentic.plugins.mcp.serving.http import make_app
+    except ModuleNotFoundError as exc:
+        raise McpMissingError("/mcp") from exc
     return make_app(project)
 
 

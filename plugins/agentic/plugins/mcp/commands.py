@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -95,7 +96,10 @@ def serve(  # noqa: PLR0913  # one parameter for each option
 ) -> None:
     """Serve a project to an MCP client, until it ends: on standard streams, or over HTTP with a token."""
     from agentic.executors.serving import Listening, load_token
+    from agentic.plugins.mcp.client.errors import McpMissingError
 
+    if find_spec("mcp") is None:
+        raise McpMissingError("an MCP server")
     settings = load_settings()
     if not http:
         asyncio.run(_serve_streams(settings, project, is_read_only=read_only))

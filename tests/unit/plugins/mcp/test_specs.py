@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -130,3 +131,17 @@ def test_editors_know_servers_from_the_schema() -> None:
     jsonschema.validate(good, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"model": "openai:x", "tools": [{"mcp": 7}]}, schema)
+
+
+def test_without_the_library_the_extra_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [one for one in sys.modules if one.startswith(("agentic.plugins.mcp.", "mcp."))]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    make = importlib.import_module("agentic.plugins.mcp.client.specs").toolset_of
+    interpreter = importlib.import_module("agentic.plugins.mcp.code.interpreter")
+    advice = r"pip install 'agentic-pipelines\[mcp\]'"
+    with pytest.raises(ImportError, match=advice):
+        make(McpToolSpec(mcp="https://x.example/mcp"), ())
+    with pytest.raises(ImportError, match=advice):
+        interpreter._pool()  # the first use of the library
