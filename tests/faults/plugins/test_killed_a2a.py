@@ -27,7 +27,7 @@ from agentic.plugins.a2a import ProxyAgent, RemoteAgentUnavailableError, serve_a
 pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.requirement("AG22")]
 
 ROOT = Path(__file__).parents[3]
-KILLS = 5
+KILLS = 4
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def lives(folder: Path, *words: str) -> AsyncIterator[asyncio.subprocess.P
 async def test_a_task_whose_servers_are_killed_again_and_again_does_everything_once(
     nats_url: str, tmp_path: Path
 ) -> None:
-    """The caller is this process: it waits for one answer while five servers, one after the other, die."""
+    """The caller is this process: it waits for one answer while four servers, one after the other, die."""
     bus = NatsBus(nats_url)
     proxy = ProxyAgent("remote", "nats:counter", bus)
     async with lives(tmp_path, "servers", nats_url, "7", str(KILLS)):

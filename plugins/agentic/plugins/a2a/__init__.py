@@ -5,11 +5,15 @@ Needs the extra ``a2a``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
+from agentic.core.hooks import hookimpl
 from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
+    from agentic.core.hooks.asgi import AsgiApp
     from agentic.plugins.a2a.errors import (
         A2AError,
         RemoteAddressError,
@@ -57,3 +61,13 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     return loaded(__name__, _HOMES, name)
+
+
+@hookimpl
+def agentic_http() -> Mapping[str, Callable[[Any], AsgiApp]]:
+    """Provide A2A at ``/a2a``, if its SDK is installed."""
+    if find_spec("a2a") is None:
+        return {}
+    from agentic.plugins.a2a.http.project import project_app
+
+    return {"a2a": project_app}

@@ -78,7 +78,7 @@ async def serve_agent(  # noqa: PLR0913  # limits of a server, all optional
 @asynccontextmanager
 async def answering_on_bus(service: AgentService) -> AsyncGenerator[None, None]:
     """Answer requests on the bus of a service until the block ends."""
-    subject = subject_of(service.project, service.agent.name)
+    subject = subject_of(service.project, service.name)
     async with service.bus.listen(subject, group=GROUP) as requests:
         server = _BusServer(service.bus, AgentRequests(service, nats_card(service.agent, subject)))
         listening = asyncio.create_task(server.listen(requests), name=f"a2a-bus-{service.agent.name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agentic.core.agents import AgentChunk, AgentResponse, ChunkKind, ResponseStatus
+from agentic.core.agents import AgentChunk, AgentResponse, ChunkKind, ContinuationToken, ResponseStatus
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 from agentic.plugins.a2a.tasks.entries import EntryKind, Json, TaskState
@@ -45,9 +45,13 @@ class Narration:
 
     The artifact ``answer`` has the text of the reply that is being made. A reply that begins again, or ends
     in calls of tools, is replaced by the next one: at the end the artifact is the answer.
+
+    Attributes:
+        token: Of the last piece of a background run.
     """
 
     def __init__(self) -> None:
+        self.token: ContinuationToken | None = None
         self._waiting = ""
         self._sent = ""
         self._is_new = True

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentic.core.errors import line_of
 from agentic.core.http import FetchError, HttpPolicy, HttpRequest
+from agentic.core.http.errors import PrivateAddressError
 from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.transports.choice import open_transport
 from agentic.core.logging import get_logger
@@ -93,14 +94,17 @@ class Pushes:
             target = PushTarget.model_validate({**facts, "seen": seen})
             parts = urlsplit(target.url)
             port = parts.port or _PORTS.get(parts.scheme)
-            if port is None or not parts.hostname or parts.username or parts.password:
-                raise PushTargetError("the URL must be http or https, with a host and without credentials")
-            self._guard.check_host(parts.hostname, port)
+            if port is not None and parts.hostname:
+                self._guard.check_host(parts.hostname, port)
         except ValidationError as exc:
             fault = exc.errors(include_url=False, include_input=False)[0]
             raise PushTargetError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
-        except ValueError as exc:
-            raise PushTargetError(f"not an address for notifications: {line_of(exc)}") from None
+        except PrivateAddressError:
+            raise PushTargetError("notifications go to public addresses only") from None
+        except ValueError:  # its text may quote a password
+            raise PushTargetError("the URL of the notifications cannot be read") from None
+        if port is None or not parts.hostname or parts.username is not None or parts.password is not None:
+            raise PushTargetError("the URL must be http or https, with a host and without credentials")
         return target
 
     async def keep(self, key: TaskKey, target: PushTarget) -> None:

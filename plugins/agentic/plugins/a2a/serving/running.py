@@ -14,6 +14,7 @@ from agentic.core.agents import (
     Agent,
     AgentChunk,
     AgentThread,
+    ContinuationToken,
     PendingRequest,
     RequestAnswer,
     RunOptions,
@@ -47,14 +48,18 @@ class TaskRunner:
     """Works on tasks of an agent.
 
     Args:
-        agent: The agent.
+        agent: The agent. With background runs, these do the work.
+        name: Names its conversations.
         tasks: Its tasks.
         store: Of its threads.
         pushes: Tells callers about changes.
     """
 
-    def __init__(self, agent: Agent[Any], tasks: TaskLog, store: ThreadStore, pushes: Pushes) -> None:
+    def __init__(
+        self, agent: Agent[Any], name: str, tasks: TaskLog, store: ThreadStore, pushes: Pushes
+    ) -> None:
         self._agent = agent
+        self._name = name
         self._tasks = tasks
         self._store = store
         self._pushes = pushes
@@ -105,9 +110,18 @@ class TaskRunner:
                 work.cancel()
             await asyncio.wait({taking, watching, telling})
         del self._begun[key.task]
+        await self._cancel_background(key, log_of.token)
         for work in (taking, watching, telling):
             if not work.cancelled() and (fault := work.exception()) is not None:
                 raise fault
+
+    async def _cancel_background(self, key: TaskKey, token: ContinuationToken | None) -> None:
+        """Cancel the background run of a task that was cancelled."""
+        if token is None:
+            return
+        view = await self._tasks.read(key)
+        if view is not None and view.state is TaskState.CANCELED:
+            await self._agent.cancel_background(token, "by the caller of its task")
 
     async def _turn(self, log_of: TaskWriter, thread: AgentThread) -> None:
         try:
@@ -130,11 +144,21 @@ class TaskRunner:
         if view.state is not TaskState.WORKING:
             await log_of.write([status(TaskState.WORKING)])
         given = self._input(thread, view)
-        options = RunOptions(idempotency_key=view.facts.id)
+        in_background = self._agent.background is not None
+        # A background run takes one input: the answers to requests are another one's.
+        key = (
+            f"{view.facts.id}.{len(view.messages)}"
+            if in_background and len(view.messages) > 1
+            else view.facts.id
+        )
+        options = RunOptions(idempotency_key=key, allow_background=in_background)
         narration = Narration()
         async with aclosing(cast(Any, self._agent.run_stream(given, thread, options=options))) as pieces:
-            async for told in narrated(narration, pieces):
-                await log_of.write(told)
+            try:
+                async for told in narrated(narration, pieces):
+                    await log_of.write(told)
+            finally:
+                log_of.token = narration.token
 
     def _input(self, thread: AgentThread, view: TaskView) -> list[ChatMessage | RequestAnswer]:
         if thread.find_turn(view.facts.id) is None:
@@ -146,7 +170,7 @@ class TaskRunner:
         return [answer for answer in given if answer.request_id in open_ids]
 
     async def _thread(self, view: TaskView) -> AgentThread:
-        name = thread_id(self._agent.name, view.facts.user, view.facts.context)
+        name = thread_id(self._name, view.facts.user, view.facts.context)
         try:
             return await AgentThread.load(name, self._store)
         except ThreadNotFoundError:
@@ -190,12 +214,14 @@ class TaskWriter:
 
     Attributes:
         view: The task with all that was written.
+        token: Of the background run that does the work, if one does.
         changed: Set, and replaced, when the state changes.
     """
 
     def __init__(self, tasks: TaskLog, view: TaskView) -> None:
         self._tasks = tasks
         self.view = view
+        self.token: ContinuationToken | None = None
         self.changed = asyncio.Event()
 
     async def begin(self, place: int) -> None:
@@ -247,6 +273,7 @@ async def narrated(narration: Narration, pieces: AsyncIterator[AgentChunk]) -> A
                 flushed = time.monotonic()
                 continue
             piece = coming.result()
+            narration.token = piece.token or narration.token
             if piece.done and piece.response is not None:
                 yield list(narration.end(piece.response))
                 return

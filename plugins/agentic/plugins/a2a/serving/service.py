@@ -64,6 +64,7 @@ class AgentService:
         agent: The agent. Its threads must be in a store that all servers reach; an agent without one gets the
             threads of the bus.
         bus: Keeps the tasks.
+        name: Names its tasks; the agent's name if omitted.
         project: The project that owns them.
         max_tasks: How many tasks this server works on at a time; others wait.
         lease_s: Seconds after which the task of a dead server goes to another one.
@@ -77,6 +78,7 @@ class AgentService:
         agent: Agent[Any],
         bus: Bus,
         *,
+        name: str | None = None,
         project: str = "default",
         max_tasks: int = MAX_TASKS,
         lease_s: int = LEASE_S,
@@ -88,10 +90,11 @@ class AgentService:
         self.bus = bus
         self.project = project
         self.server = new_id()
-        self.tasks = TaskLog(bus.bucket(BUCKET, project=project, ttl_s=kept_s), agent.name)
+        self.name = name or agent.name
+        self.tasks = TaskLog(bus.bucket(BUCKET, project=project, ttl_s=kept_s), self.name)
         self.pushes = Pushes(self.tasks, allow_private_hosts=push_to)
         store = agent.store or KeyValueThreadStore(bus.bucket(THREADS, project=project))
-        self._runner = TaskRunner(agent, self.tasks, store, self.pushes)
+        self._runner = TaskRunner(agent, self.name, self.tasks, store, self.pushes)
         self._max_tasks = max_tasks
         self._lease_s = lease_s
         self._sweep_s = sweep_s
