@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         TestValidatorExecutor,
     )
     from agentic.core.coding.findings import CodeFinding, FindingLevel, feedback_of
+    from agentic.core.coding.fingerprints import CodeFingerprinter
     from agentic.core.coding.languages.junit import read_junit
     from agentic.core.coding.languages.language import CheckReport, CodeCheck, Language, TestsToRun
     from agentic.core.coding.languages.registry import find_language, language_tools
@@ -56,6 +57,7 @@ _HOMES = {
         "errors",
     ),
     **dict.fromkeys(("CodeFinding", "FindingLevel", "feedback_of"), "findings"),
+    **dict.fromkeys(("CodeFingerprinter",), "fingerprints"),
     **dict.fromkeys(("CheckReport", "CodeCheck", "Language", "TestsToRun"), "languages.language"),
     **dict.fromkeys(("read_junit",), "languages.junit"),
     **dict.fromkeys(("find_language", "language_tools"), "languages.registry"),
@@ -101,6 +103,7 @@ __all__ = [
     "CodeAssemblerExecutor",
     "CodeCheck",
     "CodeFinding",
+    "CodeFingerprinter",
     "CodePart",
     "CodeToValidate",
     "CodeValidation",
