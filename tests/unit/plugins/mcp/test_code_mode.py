@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -12,22 +12,21 @@ from hypothesis import strategies as st
 from tests.bench.code_mode import Case, count
 from tests.unit.plugins.mcp.servers import Shop
 
-from agentic.core import MemoryCheckpointStore, RunStatus
 from agentic.core.agents import (
-    AgentExecutorResponse,
-    AgentResponse,
     AgentThread,
     ChatAgent,
     Guard,
+    PendingRequest,
     RequestAnswer,
     RequestKind,
+    RunOptions,
+    ThreadMetadata,
     Tool,
     ToolContext,
     UsageLimits,
     ask_person,
     tool,
 )
-from agentic.core.graph import ApprovalResponse, WorkflowBuilder
 from agentic.core.llm import ScriptedModel, ToolCall, ToolResult
 from agentic.core.llm.tokens import TokenEstimator
 from agentic.core.types import JSONValue
@@ -186,34 +185,61 @@ await asyncio.gather(shop_order(item="tea"), shop_send(item="tea"), shop_rows(it
     assert [name for name, _, _ in shop.calls].count("send") == 1
 
 
-async def test_a_killed_worker_repeats_no_call_of_a_program_in_a_graph() -> None:
-    class Death(BaseException):
-        pass
+class Death(BaseException):
+    """The process is killed."""
 
-    work = Work()
-    alive = False
 
-    @tool
-    async def deliver() -> str:
-        """Deliver."""
-        if not alive:
-            raise Death
-        return "delivered"
+class Ledger:
+    """Keeps effects beyond the process, as the ledger of a run does; kills it after one of them."""
 
-    code = '[await price(item="tea"), await pay(amount=7), await deliver()]'
-    inside = CodeMode(*work.tools(), deliver, mode="always")
-    agent = ChatAgent(ScriptedModel(running(code)), name="buyer", tools=[inside])
-    flow, store = WorkflowBuilder("w").set_start(agent).build(), MemoryCheckpointStore()
-    waiting = await flow.run("go", run_id="r", checkpoints=store)
-    assert waiting.status is RunStatus.WAITING_INPUT
-    (request,) = waiting.pending_requests
-    alive = True
-    result = await flow.resume(
-        "r", checkpoints=store, responses={request.id: ApprovalResponse(approved=True)}
-    )
-    response = result.output(AgentExecutorResponse).agent_response
-    assert isinstance(response, AgentResponse)
-    assert work.done == ["price tea", "pay 7"]
+    def __init__(self, deadly: int) -> None:
+        self.kept: dict[str, JSONValue] = {}
+        self.answers: dict[str, RequestAnswer] = {}
+        self.deadly = deadly
+
+    async def once(self, key: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
+        if key not in self.kept:
+            self.kept[key] = await effect()
+            if len(self.kept) == self.deadly:
+                raise Death
+        return self.kept[key]
+
+    async def ask(self, requests: Sequence[PendingRequest], part: str = "") -> Sequence[RequestAnswer] | None:
+        del part
+        return [self.answers.setdefault(one.id, RequestAnswer(request_id=one.id)) for one in requests]
+
+    async def run_workflow(self, *_: object, **__: object) -> None:
+        return None
+
+
+async def _survived(work: Work, ledger: Ledger, code: str) -> ToolResult:
+    """Run a turn in one process after the other, until one survives; each begins with an empty thread."""
+    while True:
+        script = running(code)[1:] if "model.1" in ledger.kept else running(code)
+        thread = AgentThread(ThreadMetadata(agent="agent", created_at=0.0), thread_id="t")
+        options = RunOptions(journal=ledger, idempotency_key="turn")
+        try:
+            await agent_of(work, script).respond("go", thread, options, _drop)
+        except Death:
+            continue
+        return result_in(thread)
+
+
+@pytest.mark.requirement("MC01")
+async def test_a_process_killed_after_any_effect_repeats_no_call_of_a_program_in_a_graph() -> None:
+    code = """
+import asyncio
+prices = await asyncio.gather(price(item="tea"), price(item="milk"))
+paid = await pay(amount=7)
+[sum(prices), paid, await price(item="oil")]
+"""
+    whole = Ledger(deadly=0)
+    await _survived(Work(), whole, code)
+    for deadly in range(1, len(whole.kept) + 1):
+        work = Work()
+        found = await _survived(work, Ledger(deadly), code)
+        assert found.content == [10.5, "paid 7", 4.5]
+        assert sorted(work.done) == ["pay 7", "price milk", "price oil", "price tea"]
 
 
 @pytest.mark.parametrize(
@@ -255,15 +281,9 @@ async def test_guards_and_limits_hold_inside_of_programs() -> None:
         ],
         limits=UsageLimits(max_tool_calls=2),
     )
-    response = await agent.respond("go", agent.new_thread(), _options(), _drop)
+    response = await agent.respond("go", agent.new_thread(), RunOptions(), _drop)
     assert response.reason == "it reached max_tool_calls=2"
     assert work.done == ["price a"]
-
-
-def _options() -> Any:
-    from agentic.core.agents import RunOptions
-
-    return RunOptions()
 
 
 async def _drop(_: object) -> None:
