@@ -20,6 +20,7 @@ from agentic.core.http.politeness import budget, robots
 from agentic.core.http.politeness.budget import ProcessBudget
 from agentic.core.http.transports import wire
 from agentic.core.llm import tokens
+from agentic.core.llm.adapting import bounding, failures, sse
 from agentic.core.llm.wrappers import caching
 from agentic.core.masking import MAX_KNOWN, KnownSecrets
 from agentic.core.pipeline.crawl import files
@@ -57,6 +58,8 @@ PROMISED = {
     "questions on the bus": f"{asking.MAX_ASKED:,}",
     "replies of models that a `CacheModel`": f"{caching.MAX_REPLIES:,}",
     "models whose tokens": f"{tokens.MAX_MODELS:,}",
+    "answers of model servers that are failures": f"{failures.MAX_FAILURE_BYTES // MIB} MiB, unpacked",
+    "other answers of model servers": f"{bounding.MAX_ANSWER_BYTES // MIB} MiB, unpacked",
     "background runs": f"{local.MAX_RUNS:,}, each {local.MAX_PIECES:,} pieces",
     "replies of models in a bucket": f"{key_value_models.KEPT_S / 86_400:.0f} days",
     "`AGENTIC_EVENTS`": f"{(EVENTS.max_age or 0) / 86_400:.0f} days, {(EVENTS.max_bytes or 0) // GIB} GiB",
@@ -71,6 +74,10 @@ PROMISED = {
 def test_the_page_has_the_limit_of_the_code(what: str) -> None:
     [row] = [line for line in PAGE.splitlines() if line.startswith("|") and what in line]
     assert PROMISED[what] in row.split("|")[2]
+
+
+def test_an_event_of_a_model_may_be_as_long_as_a_whole_answer() -> None:
+    assert sse.MAX_EVENT_BYTES == bounding.MAX_ANSWER_BYTES
 
 
 def test_the_page_says_when_a_worker_process_is_replaced() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import cast
 
 import anthropic
@@ -11,15 +10,20 @@ import httpx2
 
 from agentic.core.llm.adapting import (
     CONNECT_S,
+    EventDecoder,
     FailedAnswer,
+    FailedAnswerError,
+    LongEventError,
     ProviderHome,
     SdkAdapter,
     SdkFaults,
+    UnreadableAnswerError,
     own_headers,
     parse_failure,
 )
+from agentic.core.llm.adapting.bounding import bounded_client
 from agentic.core.llm.requests import ModelDelta, ModelRequest
-from agentic.plugins.anthropic.replies import ReplyReader
+from agentic.plugins.anthropic.replies import ReplyReader, UnreadableEventError, event_of
 from agentic.plugins.anthropic.requests import body_of
 
 HOME = ProviderHome(
@@ -44,7 +48,7 @@ class AnthropicModel(SdkAdapter[anthropic.AsyncAnthropic, httpx2.AsyncClient]):
         timeouts=(anthropic.APITimeoutError, httpx2.TimeoutException),
         lost=(anthropic.APIConnectionError,),
         cut=(httpx2.TransportError,),
-        others=(anthropic.AnthropicError, json.JSONDecodeError),
+        others=(anthropic.AnthropicError, LongEventError, UnreadableAnswerError, UnreadableEventError),
     )
 
     def open_client(self) -> anthropic.AsyncAnthropic:
@@ -58,7 +62,9 @@ class AnthropicModel(SdkAdapter[anthropic.AsyncAnthropic, httpx2.AsyncClient]):
             max_retries=0,
             default_headers=cast(Mapping[str, str], headers),
             open_telemetry=False,
-            http_client=self.http_client or anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
+            http_client=bounded_client(
+                self.http_client or anthropic.DefaultAsyncHttpxClient(follow_redirects=False)
+            ),
         )
 
     async def close_client(self, client: anthropic.AsyncAnthropic) -> None:
@@ -72,18 +78,19 @@ class AnthropicModel(SdkAdapter[anthropic.AsyncAnthropic, httpx2.AsyncClient]):
         timeout_s = request.settings.timeout_s
         reader = ReplyReader(self.name, sent)
         no_key = cast(Mapping[str, str], {"Authorization": anthropic.Omit()})
-        stream = await self.client.messages.create(
+        # Without the SDK's stream: it takes events of any length, in time that grows with their square.
+        async with self.client.messages.with_streaming_response.create(
             **sent.body,
             stream=True,
             extra_headers=None if self.access.key else no_key,
             extra_body=request.settings.extra or None,
             timeout=anthropic.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s)),
-        )
-        async with stream:
+        ) as response:
             try:
-                async for event in stream:
-                    for delta in reader.read(event):
-                        yield delta
+                async for data in events_in(response.iter_bytes()):
+                    if (event := event_of(data, response.headers)) is not None:
+                        for delta in reader.read(event):
+                            yield delta
             except httpx2.TransportError:
                 if not reader.is_done:
                     raise
@@ -91,8 +98,16 @@ class AnthropicModel(SdkAdapter[anthropic.AsyncAnthropic, httpx2.AsyncClient]):
 
     def answer_in(self, exc: Exception) -> FailedAnswer | None:
         """Return the answer that an exception of the SDK stands for."""
-        if not isinstance(exc, anthropic.APIStatusError):
-            return None
-        if exc.status_code < 300:  # an error in the middle of a stream
-            return parse_failure(0, exc.response.headers, json.dumps(exc.body))
-        return parse_failure(exc.status_code, exc.response.headers, exc.response.text)
+        if isinstance(exc, FailedAnswerError):
+            return exc.answer
+        if isinstance(exc, anthropic.APIStatusError):
+            return parse_failure(exc.status_code, exc.response.headers, exc.response.text)
+        return None
+
+
+async def events_in(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """Yield the data of each event."""
+    events = EventDecoder()
+    async for chunk in chunks:
+        for data in events.feed(chunk):
+            yield data

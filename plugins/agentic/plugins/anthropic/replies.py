@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 
 from anthropic.types import (
     MessageDeltaUsage,
     RawContentBlockDeltaEvent,
     RawContentBlockStartEvent,
+    RawContentBlockStopEvent,
     RawMessageDeltaEvent,
     RawMessageStartEvent,
+    RawMessageStopEvent,
     RawMessageStreamEvent,
     Usage,
 )
 
-from agentic.core.llm.adapting import restored_reply
+from agentic.core.llm.adapting import FailedAnswerError, parse_failure, restored_reply
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.folding import ReplyFold
 from agentic.core.llm.requests import ModelDelta, ModelReply, StopReason, ToolCallChunk
@@ -29,6 +32,39 @@ STOPS = {
     "tool_use": StopReason.TOOL_CALLS,
     "refusal": StopReason.REFUSED,
 }
+
+_EVENTS: Mapping[object, type[RawMessageStreamEvent]] = {
+    "message_start": RawMessageStartEvent,
+    "content_block_start": RawContentBlockStartEvent,
+    "content_block_delta": RawContentBlockDeltaEvent,
+    "content_block_stop": RawContentBlockStopEvent,
+    "message_delta": RawMessageDeltaEvent,
+    "message_stop": RawMessageStopEvent,
+}
+
+
+class UnreadableEventError(ValueError):
+    """An event of a stream is not a JSON object."""
+
+
+def event_of(data: str, headers: Mapping[str, str]) -> RawMessageStreamEvent | None:
+    """Return an event from its data; None if its type is not known.
+
+    Raises:
+        FailedAnswerError: The server reports an error.
+        UnreadableEventError: It is not a JSON object.
+    """
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise UnreadableEventError(f"an event of the stream is not a JSON object: {data[:200]!r}")
+    if found.get("type") == "error":
+        raise FailedAnswerError(parse_failure(0, headers, data))
+    kind = _EVENTS.get(found.get("type"))
+    # As the SDK does it: fields that this version does not know are kept, and none is checked.
+    return None if kind is None else kind.construct(**found)
 
 
 class ReplyReader:

@@ -17,10 +17,12 @@ from agentic.core.llm.adapting import (
     ProviderHome,
     SdkAdapter,
     SdkFaults,
+    UnreadableAnswerError,
     clean,
     own_headers,
     parse_failure,
 )
+from agentic.core.llm.adapting.bounding import bounded_client
 from agentic.core.llm.errors import ModelError
 from agentic.core.llm.requests import ModelDelta, ModelRequest
 from agentic.plugins.openai.replies import ReplyReader
@@ -49,7 +51,7 @@ class OpenAIModel(SdkAdapter[openai.AsyncOpenAI, httpx2.AsyncClient]):
         timeouts=(openai.APITimeoutError, httpx2.TimeoutException),
         lost=(openai.APIConnectionError,),
         cut=(httpx2.TransportError,),
-        others=(openai.OpenAIError, LongEventError),
+        others=(openai.OpenAIError, LongEventError, UnreadableAnswerError),
     )
 
     def open_client(self) -> openai.AsyncOpenAI:
@@ -65,7 +67,9 @@ class OpenAIModel(SdkAdapter[openai.AsyncOpenAI, httpx2.AsyncClient]):
             api_key=access.key or "none",
             base_url=access.url,
             max_retries=0,
-            http_client=self.http_client or openai.DefaultAsyncHttpxClient(follow_redirects=False),
+            http_client=bounded_client(
+                self.http_client or openai.DefaultAsyncHttpxClient(follow_redirects=False)
+            ),
             default_headers=cast(Mapping[str, str], headers),
         )
 

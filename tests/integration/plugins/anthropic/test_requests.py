@@ -15,6 +15,7 @@ from agentic.core.llm import (
     ChatMessage,
     DataPart,
     LLMAdapter,
+    ModelError,
     ModelRequest,
     ModelSettings,
     OutputFormat,
@@ -223,3 +224,24 @@ async def test_a_file_of_text_a_pdf_and_a_picture_by_url_are_read(
     assert text["text"] == "hi.txt:\nHi"
     assert json.loads(json.dumps(pdf["source"]))["media_type"] == "application/pdf"
     assert image["source"] == {"type": "url", "url": "https://example.com/a.png"}
+
+
+async def test_an_event_without_end_is_read_to_a_limit(
+    server: ModelServer, model: LLMAdapter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentic.core.llm.adapting.sse.MAX_EVENT_BYTES", 50_000)
+    endless = [b'data: {"type": "ping", "x": "' + b"x" * 200_000, b'data: "x"\n' * 20_000]
+    for body in endless:
+        server.script(WireAnswer(kind="text/event-stream", body=body, stalls=True))
+        with pytest.raises(ModelError, match="longer than") as caught:
+            await model.complete(ModelRequest(messages=(ChatMessage.user("Hi"),)))
+        assert not caught.value.is_retriable
+
+
+async def test_an_event_that_is_not_an_object_is_an_error_of_the_model(
+    server: ModelServer, model: LLMAdapter
+) -> None:
+    for data in (b"{", b"[" * 100_000, b"[]", b"null"):
+        server.script(WireAnswer(kind="text/event-stream", body=b"data: " + data + b"\n\n"))
+        with pytest.raises(ModelError, match="not a JSON object"):
+            await model.complete(ModelRequest(messages=(ChatMessage.user("Hi"),)))

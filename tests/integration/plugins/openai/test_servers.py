@@ -12,6 +12,7 @@ from tests.integration.plugins.openai.wire import OpenAIWire
 
 from agentic.core.llm import (
     ChatMessage,
+    ModelError,
     ModelReply,
     ModelRequest,
     ModelSettings,
@@ -172,3 +173,24 @@ async def test_the_prompt_begins_alike_in_each_turn(server: ModelServer) -> None
     first, second = (request.body for request in server.requests)
     assert second["messages"][: len(first["messages"])] == first["messages"]
     assert second["tools"] == first["tools"]
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["own client", "client of the user"])
+async def test_an_answer_that_is_not_streamed_is_read_to_a_limit(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch, *, given: bool
+) -> None:
+    monkeypatch.setattr("agentic.core.llm.adapting.bounding.MAX_ANSWER_BYTES", 50_000)
+    async with httpx2.AsyncClient() as client:
+        mine = {"http_client": client} if given else {}
+        with pytest.raises(ModelError, match="longer than") as caught:
+            await ask(server, WireAnswer(body=b'{"id": "' + b"x" * 200_000, stalls=True), **mine)
+        assert not caught.value.is_retriable
+        assert (await ask(server, chunks({"content": "x" * 100_000}), **mine)).text == "x" * 100_000
+        assert client.event_hooks == {"request": [], "response": []}
+
+
+async def test_an_encoding_that_was_not_asked_for_is_an_error(server: ModelServer) -> None:
+    for encoding in ("br", "gzip, gzip"):
+        with pytest.raises(ModelError, match="accepts only gzip"):
+            await ask(server, WireAnswer(body=b"x", headers={"Content-Encoding": encoding}))
+    assert server.requests[0].headers["accept-encoding"] == "gzip, deflate"

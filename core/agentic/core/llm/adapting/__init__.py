@@ -17,6 +17,7 @@ from agentic.core.llm.adapting.contents import (
 from agentic.core.llm.adapting.failures import (
     FailedAnswer,
     FailedAnswerError,
+    UnreadableAnswerError,
     clean,
     failure_of,
     parse_failure,
@@ -39,6 +40,7 @@ __all__ = [
     "SdkAdapter",
     "SdkFaults",
     "StreamAdapter",
+    "UnreadableAnswerError",
     "arguments_object",
     "arguments_text",
     "clean",

@@ -73,6 +73,10 @@ class FailedAnswerError(Exception):
         self.answer = answer
 
 
+class UnreadableAnswerError(ValueError):
+    """An answer is too long, or packed in a way that the request did not accept."""
+
+
 def failure_of(
     model: str, answer: FailedAnswer, *, secrets: tuple[str, ...] = (), now: datetime | None = None
 ) -> ModelError:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from agentic.core.llm.adapter import LLMAdapter, ModelCapabilities
 from agentic.core.llm.adapting.access import ProviderHome, find_access
 from agentic.core.llm.adapting.contents import check_request
-from agentic.core.llm.adapting.failures import FailedAnswer, clean, failure_of
+from agentic.core.llm.adapting.failures import FailedAnswer, UnreadableAnswerError, clean, failure_of
 from agentic.core.llm.errors import CutReplyError, ModelConnectionError, ModelError, ModelTimeoutError
 from agentic.core.llm.requests import ModelDelta, ModelRequest
 
@@ -101,6 +101,10 @@ class SdkAdapter(StreamAdapter, Generic[ClientT, HttpT]):
 
     There is one client for each event loop, since connections belong to a loop.
 
+    SDKs read answers to their end. Give an SDK over httpx2 a ``bounded_client`` of
+    ``agentic.core.llm.adapting.bounding``, or read failures in the adapter, by
+    :func:`~agentic.core.llm.adapting.read_failure`.
+
     Attributes:
         home: The provider.
         faults: The exceptions of the SDK.
@@ -167,6 +171,8 @@ class SdkAdapter(StreamAdapter, Generic[ClientT, HttpT]):
             return failure_of(self.name, answer, secrets=self._secrets)
         faults, host = self.faults, self.access.host
         said = clean(str(exc.__cause__ or exc) or type(exc).__name__, self._secrets)
+        if isinstance(exc.__cause__ or exc, UnreadableAnswerError):
+            return ModelError(self.name, f"{host}: {said}")
         if isinstance(exc, faults.timeouts):
             return ModelTimeoutError(self.name, f"no answer from {host}")
         if isinstance(exc, faults.lost):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import gzip
 import json
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -368,6 +369,19 @@ class LLMAdapterContract:
             await model.complete(asked())
         assert len(str(caught.value)) < 1_000
         assert caught.value.status == 502
+
+    async def test_an_error_without_end_is_read_to_a_limit_also_if_it_is_packed(
+        self, wire: ModelWire, server: ModelServer, model: LLMAdapter
+    ) -> None:
+        packed = gzip.compress(wire.error(429, "Slow down, please."))
+        server.script(WireAnswer(status=429, headers={"Content-Encoding": "gzip"}, body=packed))
+        with pytest.raises(RateLimitedError, match="Slow down, please"):
+            await model.complete(asked())
+        large = wire.error(400, f"Too bad. {'x' * 2**21}")
+        for headers, body in (({}, large), ({"Content-Encoding": "gzip"}, gzip.compress(large * 20)[:-9])):
+            server.script(WireAnswer(status=400, headers=headers, body=body, framing="close", stalls=True))
+            with pytest.raises(BadModelRequestError, match="Too bad"):
+                await model.complete(asked(settings=ModelSettings(timeout_s=20)))
 
     async def test_an_answer_that_is_not_of_the_api_is_an_error_of_models(
         self, server: ModelServer, model: LLMAdapter
