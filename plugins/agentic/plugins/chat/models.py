@@ -24,7 +24,8 @@ class ChatTurnModel(SourceColumns, Base):
         output: The structured answer.
         status: ``complete`` or ``stopped``.
         reason: Why it stopped.
-        model: ``provider:name`` of the agent's first model.
+        model: ``provider:name`` of the model that replied; of the agent's first one if several did.
+        by_model: If several models replied, the use of each: by its name, the columns below.
         requests: Answered requests to models.
         tool_calls: Calls of tools.
         input_tokens: With the cached ones.
@@ -47,6 +48,7 @@ class ChatTurnModel(SourceColumns, Base):
     status: Mapped[str] = mapped_column(String(20))
     reason: Mapped[str | None] = mapped_column(Text)
     model: Mapped[str] = mapped_column(String(NAME_LENGTH))
+    by_model: Mapped[JSONValue | None] = mapped_column(JSON(none_as_null=True))
     requests: Mapped[int] = mapped_column(BigInteger)
     tool_calls: Mapped[int] = mapped_column(BigInteger)
     input_tokens: Mapped[int] = mapped_column(BigInteger)

@@ -8,7 +8,33 @@ from pydantic import BaseModel, ConfigDict
 
 from agentic.core.agents.executor import AgentExecutorResponse
 from agentic.core.agents.responses import AgentResponse
+from agentic.core.llm.usage import TokenUsage
 from agentic.core.types import JSONValue
+
+
+class ModelShare(BaseModel):
+    """The use of one model in a turn with several; the fields are those of :class:`ChatTurn`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    requests: int
+    tool_calls: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost_usd: float | None = None
+
+    @classmethod
+    def of(cls, used: TokenUsage) -> ModelShare:
+        """Return a use of models as columns."""
+        return cls(
+            requests=used.requests,
+            tool_calls=used.tool_calls,
+            input_tokens=used.input_tokens,
+            output_tokens=used.output_tokens,
+            cached_tokens=used.cache_read_tokens,
+            cost_usd=used.cost_usd,
+        )
 
 
 class ChatTurn(BaseModel):
@@ -29,6 +55,7 @@ class ChatTurn(BaseModel):
     status: str
     reason: str | None = None
     model: str
+    by_model: dict[str, ModelShare] | None = None
     requests: int
     tool_calls: int
     input_tokens: int
@@ -40,8 +67,17 @@ class ChatTurn(BaseModel):
 def turn_of(
     response: AgentResponse[Any], *, agent: str, prompt: str, model: str, user_id: str | None
 ) -> ChatTurn:
-    """Return the turn that a response ends."""
+    """Return the turn that a response ends.
+
+    Args:
+        response: The response.
+        agent: Name of the agent.
+        prompt: The input.
+        model: The agent's first model, for a use whose model is not known.
+        user_id: The person.
+    """
     used = response.usage
+    shares = {name or model: ModelShare.of(part) for name, part in used.models.items()}
     return ChatTurn(
         thread_id=response.thread_id,
         turn=response.turn,
@@ -52,13 +88,9 @@ def turn_of(
         output=response.data,
         status=str(response.status),
         reason=response.reason or None,
-        model=model,
-        requests=used.requests,
-        tool_calls=used.tool_calls,
-        input_tokens=used.input_tokens,
-        output_tokens=used.output_tokens,
-        cached_tokens=used.cache_read_tokens,
-        cost_usd=used.cost_usd,
+        model=next(iter(shares)) if len(shares) == 1 else model,
+        by_model=shares if len(shares) > 1 else None,
+        **ModelShare.of(used).model_dump(),
     )
 
 

@@ -27,6 +27,20 @@ def test_the_use_of_models_is_summed(line: Line, by: str) -> None:
     assert "turns" in line("usage", "--by", by)
 
 
+def test_a_reply_of_a_fallback_counts_for_the_model_that_gave_it(line: Line) -> None:
+    other = str(line.write("- not this one\n- Order 7 is a lamp.\n")["model"])
+    script = "- call: {find_order: {number: 7}}\n- error: overloaded\n- It is a chair.\n- It cost 39.00.\n"
+    line.add(script, fallback=[other], max_attempts=1)
+    line("chat", "help", "What is order 7?")
+    line("chat", "help", "And its price?")
+    first, second = json.loads(line("usage", "--by", "model", "--json"))
+    assert (first["model"], second["model"]) == (other, "scripted:script1.yaml")
+    assert [(one["turns"], one["requests"]) for one in (first, second)] == [(1, 1), (2, 2)]
+    (whole,) = json.loads(line("usage", "--json"))
+    assert (whole["turns"], whole["requests"], whole["tool_calls"]) == (2, 3, 1)
+    assert sum(one["input_tokens"] for one in (first, second)) == whole["input_tokens"]
+
+
 def test_all_data_of_a_person_is_exported_and_deleted(line: Line, tmp_path: Path) -> None:
     line.add("- Hello.\n", memory={"kind": "sql"})
     for user in ("bob", "eve"):

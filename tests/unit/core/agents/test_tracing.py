@@ -23,6 +23,7 @@ from agentic.core.agents.agent import last_response
 from agentic.core.agents.tracing import names
 from agentic.core.llm import (
     ChatMessage,
+    FallbackModel,
     ModelReply,
     ModelSettings,
     OverloadedError,
@@ -99,6 +100,19 @@ def receiver() -> Iterator[Receiver]:
 async def look_up(word: str) -> str:
     """Look a word up."""
     return f"{word} means {SECRET}"
+
+
+async def test_a_reply_of_a_fallback_is_reported_under_the_model_that_gave_it(receiver: Receiver) -> None:
+    receiver.begin()
+    first = ScriptedModel([OverloadedError("a:first", "no")], name="a:first")
+    model = FallbackModel(first, ScriptedModel(["Hello."], name="google:second"))
+    response = await ChatAgent(model, name="host").run("Hi")
+    assert list(response.usage.models) == ["google:second"]
+    span = dict(receiver.span("chat second").attributes or {})
+    assert (span[names.REQUEST_MODEL], span[names.PROVIDER]) == ("second", "gcp.gemini")
+    for point in receiver.points(names.TOKEN_USAGE) + receiver.points(names.DURATION):
+        assert point["attributes"][names.REQUEST_MODEL] == "second"
+        assert point["attributes"][names.PROVIDER] == "gcp.gemini"
 
 
 async def test_spans_have_the_names_and_parents_of_nested_agents_and_tools(receiver: Receiver) -> None:

@@ -82,12 +82,7 @@ class OpenTelemetryObserver:
     @contextmanager
     def chat(self, agent: str, thread_id: str, model: str, request: ModelRequest) -> Iterator[_Work]:
         """Observe a request to a model."""
-        provider, _, name = model.partition(":")
-        labels: dict[str, AttributeValue] = {
-            names.OPERATION: names.CHAT,
-            names.PROVIDER: names.PROVIDERS.get(provider, provider),
-            names.REQUEST_MODEL: name,
-        }
+        labels: dict[str, AttributeValue] = {names.OPERATION: names.CHAT, **_model_of(model)}
         facts = {**labels, names.AGENT_NAME: agent, names.CONVERSATION: thread_id, **_settings(request)}
         if self._content:
             facts[names.INSTRUCTIONS] = _json([{"type": "text", "content": request.instructions}])
@@ -96,7 +91,7 @@ class OpenTelemetryObserver:
         error: dict[str, AttributeValue] = {}
         work: _Work | None = None
         try:
-            with self._span(f"{names.CHAT} {name}", SpanKind.CLIENT, facts) as work:
+            with self._span(_chat_name(model), SpanKind.CLIENT, facts) as work:
                 yield work
         except Exception as exc:
             error = {names.ERROR_TYPE: name_of(exc)}
@@ -166,6 +161,9 @@ class _Work:
         self.tokens = {"input": usage.input_tokens, "output": usage.output_tokens}
         if reply.model:
             self.labels[names.RESPONSE_MODEL] = reply.model
+        if reply.replied_by:  # a wrapper has chosen it: the request was for its first model
+            self.labels |= _model_of(reply.replied_by)
+            self._span.update_name(_chat_name(reply.replied_by))
         self._span.set_attributes(
             {
                 **self.labels,
@@ -188,6 +186,15 @@ class _Work:
             self._span.set_status(Status(StatusCode.ERROR))
         if self._content:
             self._span.set_attribute(names.TOOL_RESULT, _json(result.content))
+
+
+def _chat_name(model: str) -> str:
+    return f"{names.CHAT} {model.partition(':')[2]}"
+
+
+def _model_of(name: str) -> dict[str, AttributeValue]:
+    provider, _, model = name.partition(":")
+    return {names.PROVIDER: names.PROVIDERS.get(provider, provider), names.REQUEST_MODEL: model}
 
 
 def _settings(request: ModelRequest) -> dict[str, AttributeValue]:

@@ -215,7 +215,8 @@ class TurnRun:
         reason = why_no_answer(reply)
         # In one entry: a process that dies between two would take a refusal for an answer.
         ended = STOPPED if reason else COMPLETE if self._is_answer(named) else None
-        await self._add(messages=(named,), usage=reply.usage, ended=ended, reason=reason or "")
+        usage = reply.usage.of_model(reply.replied_by or self.agent.model.name)
+        await self._add(messages=(named,), usage=usage, ended=ended, reason=reason or "")
         if ended == COMPLETE:
             await self._learn_all()
 

@@ -9,7 +9,7 @@ from agentic.core.llm.adapter import LLMAdapter, opened_stream
 from agentic.core.llm.prices import PriceTable, price_of
 from agentic.core.llm.requests import ModelDelta, ModelReply, ModelRequest
 from agentic.core.llm.usage import TokenUsage
-from agentic.core.llm.wrappers.wrapping import ModelWrapper
+from agentic.core.llm.wrappers.wrapping import ModelWrapper, names_in
 
 
 class PricedModel(ModelWrapper):
@@ -39,14 +39,23 @@ class PricedModel(ModelWrapper):
 
     def cost_of(self, usage: TokenUsage) -> float | None:
         """See :meth:`LLMAdapter.cost_of`."""
-        return price_of(self.name, usage, self.prices) if self._is_listed else self.model.cost_of(usage)
+        names = names_in(self.model)
+        costs = [self._cost_by(name, usage) for name in ({usage.model} & names or names)]
+        known = [cost for cost in costs if cost is not None]
+        return max(known) if len(known) == len(costs) else None
 
-    @property
-    def _is_listed(self) -> bool:
-        return self.name in self.prices or f"{self.provider}:*" in self.prices
+    def _cost_by(self, name: str, usage: TokenUsage) -> float | None:
+        if self._is_listed(name):
+            return price_of(name, usage, self.prices)
+        return self.model.cost_of(usage.of_model(name))
+
+    def _is_listed(self, name: str) -> bool:
+        return name in self.prices or f"{name.partition(':')[0]}:*" in self.prices
 
     def _priced(self, reply: ModelReply) -> ModelReply:
-        if not self._is_listed:
+        """Return the reply with its cost: by the price of the model that replied."""
+        name = reply.replied_by or self.name
+        if not self._is_listed(name) or reply.is_cached:
             return reply
-        usage = reply.usage.model_copy(update={"cost_usd": self.cost_of(reply.usage)})
+        usage = reply.usage.model_copy(update={"cost_usd": price_of(name, reply.usage, self.prices)})
         return reply.model_copy(update={"usage": usage})

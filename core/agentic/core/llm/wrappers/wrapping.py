@@ -44,10 +44,18 @@ class ModelWrapper(LLMAdapter):
                 yield delta
 
     def cost_of(self, usage: TokenUsage) -> float | None:
-        """Return the cost of such a use of the most expensive model; None if a price is not known."""
-        costs = [model.cost_of(usage) for model in self.models]
+        """Return the cost of such a use; None if a price is not known.
+
+        If several models are wrapped, and ``usage`` does not name the one that replied, the highest cost.
+        """
+        costs = [model.cost_of(usage) for model in self._models_of(usage)]
         known = [cost for cost in costs if cost is not None]
         return max(known) if len(known) == len(costs) else None
+
+    def _models_of(self, usage: TokenUsage) -> Sequence[LLMAdapter]:
+        if len(self.models) == 1 or not usage.model:
+            return self.models
+        return [model for model in self.models if usage.model in names_in(model)] or self.models
 
     async def aclose(self) -> None:
         """Close all models, even if one fails to close."""
@@ -66,9 +74,18 @@ def common_capabilities(found: Sequence[ModelCapabilities]) -> ModelCapabilities
     )
 
 
+def names_in(model: LLMAdapter) -> set[str]:
+    """Return the names of the models that a reply of this one can be by."""
+    if isinstance(model, ModelWrapper):
+        return {name for inner in model.models for name in names_in(inner)}
+    return {model.name}
+
+
 def naming(reply: ModelReply, model: LLMAdapter) -> ModelReply:
     """Return the reply with the model that a wrapper chose, unless a wrapper inside has named it."""
-    return reply if reply.replied_by else reply.model_copy(update={"replied_by": model.name})
+    if reply.replied_by:
+        return reply
+    return reply.model_copy(update={"replied_by": model.name, "usage": reply.usage.of_model(model.name)})
 
 
 def naming_delta(delta: ModelDelta, model: LLMAdapter) -> ModelDelta:

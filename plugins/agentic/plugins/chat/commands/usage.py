@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+from pydantic import TypeAdapter
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
@@ -17,7 +18,9 @@ from agentic.executors.commands.shared.database import current_database, opened
 from agentic.executors.commands.shared.options import AsJson, InProject, OptionError
 from agentic.mappers import ProjectModel, find_project, utc_now
 from agentic.plugins.chat.models import ChatTurnModel
+from agentic.plugins.chat.turns import ModelShare
 
+_SHARES = TypeAdapter(dict[str, ModelShare])
 SUMS = ("requests", "tool_calls", "input_tokens", "cached_tokens", "output_tokens")
 
 
@@ -44,6 +47,8 @@ def usage(
     with opened(current_database(settings)) as database, database.reading() as session:
         name = None if by is By.PROJECT else find_project(session, project or settings.project).name
         rows = _rows(session, by, _grouped(session, by, days, name))
+        if by is By.MODEL:
+            rows = _with_shares(rows, session, days, name)
     title = "Use of models by project" if name is None else f"Use of models by {by}, of {name}"
     shown = rows if as_json else [_for_people(row, by) for row in rows]
     print_rows(title, (str(by), *_COLUMNS), shown, as_json=as_json)
@@ -80,11 +85,41 @@ def _grouped(session: Session, by: By, days: int | None, project: str | None) ->
         .group_by(key)
         .order_by(key)
     )
+    if by is By.MODEL:
+        query = query.where(ChatTurnModel.by_model.is_(None))
+    return _wanted(query, days, project)
+
+
+def _wanted(query: Select[Any], days: int | None, project: str | None) -> Select[Any]:
     if project is not None:
         query = query.where(ProjectModel.name == project)
     if days is not None:
         query = query.where(ChatTurnModel.first_seen_at >= utc_now() - timedelta(days=days))
     return query
+
+
+def _with_shares(
+    rows: Sequence[dict[str, object]], session: Session, days: int | None, project: str | None
+) -> Sequence[dict[str, object]]:
+    """Return the sums by model with the turns of several models: such a turn counts for each of them."""
+    query = select(ChatTurnModel.by_model).join(ProjectModel, ProjectModel.id == ChatTurnModel.project_id)
+    query = _wanted(query.where(ChatTurnModel.by_model.is_not(None)), days, project)
+    found: dict[str, dict[str, Any]] = {str(row["model"]): row for row in rows}
+    for stored in session.scalars(query.execution_options(yield_per=1_000)):
+        for name, share in _SHARES.validate_python(stored).items():
+            row = found.setdefault(name, _empty(name))
+            for key in SUMS:
+                row[key] += getattr(share, key)
+            row["turns"] += 1
+            if share.cost_usd is None:
+                row["unpriced"] += 1
+            else:
+                row["cost_usd"] = round((row["cost_usd"] or 0.0) + share.cost_usd, 6)
+    return [found[name] for name in sorted(found)]
+
+
+def _empty(model: str) -> dict[str, Any]:
+    return {"model": model, **dict.fromkeys(("turns", *SUMS, "unpriced"), 0), "cost_usd": None}
 
 
 def _key(session: Session, by: By) -> ColumnElement[Any]:

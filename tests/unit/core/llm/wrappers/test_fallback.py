@@ -7,15 +7,20 @@ from tests.unit.core.llm.wrappers.streams import PiecewiseModel, asked, shown
 
 from agentic.core.llm import (
     BadModelRequestError,
+    Budget,
+    BudgetModel,
     ContentRefusedError,
     CutReplyError,
     FallbackModel,
     ModelAuthError,
     ModelCapabilities,
     ModelError,
+    ModelPrice,
     OverloadedError,
+    PricedModel,
     QuotaExhaustedError,
     ScriptedModel,
+    TieredModel,
     TokenUsage,
     UnknownModelError,
 )
@@ -116,3 +121,49 @@ async def test_closing_it_closes_all_its_models_even_if_one_fails_to_close() -> 
         async with FallbackModel(Closing([], name="a:first"), Closing([], name="b:second")):
             pass
     assert sorted(closed) == ["a:first", "b:second"]
+
+
+async def test_a_reply_costs_as_much_as_the_model_that_gave_it() -> None:
+    prices = {
+        "a:first": ModelPrice(input_usd=0, output_usd=100),
+        "b:*": ModelPrice(input_usd=0, output_usd=7),
+        "c:third": ModelPrice(input_usd=0, output_usd=1),
+    }
+    script = "Hello.", OverloadedError("a:first", "no")
+    for streamed in (False, True):
+        fallback = FallbackModel(first(*script), second("Hello."))
+        tiered = TieredModel(fallback, ScriptedModel([], name="c:third"), lambda _: "fast")
+        model = PricedModel(tiered, prices)
+        budget = Budget(max_usd=1)
+        asking = BudgetModel(model, budget, reply_tokens=50)
+        found = []
+        for _ in range(2):
+            if streamed:
+                found += [one.reply async for one in asking.stream(asked()) if one.reply]
+            else:
+                found.append(await asking.complete(asked()))
+        costs = [(reply.usage.model, reply.usage.cost_usd) for reply in found]
+        words = found[0].usage.output_tokens
+        assert costs == [("a:first", words * 100 / 1e6), ("b:second", words * 7 / 1e6)]
+        assert (await budget.account()).spent.usd == pytest.approx(words * 107 / 1e6)
+        some = TokenUsage(output_tokens=1_000_000)
+        assert model.cost_of(some) == 100
+        assert model.cost_of(some.of_model("b:second")) == 7
+
+
+async def test_a_use_is_the_sum_of_the_uses_of_its_models() -> None:
+    call = TokenUsage(tool_calls=1)
+    mine, other = (
+        TokenUsage(input_tokens=3, requests=1, model="a:x"),
+        TokenUsage(output_tokens=2, requests=1, model="b:y", cost_usd=None),
+    )
+    whole = mine + call + mine
+    assert (whole.model, whole.by_model, whole.tool_calls) == ("a:x", {}, 1)
+    assert dict(whole.models) == {"a:x": whole}
+    for mixed in (whole + other + mine, other + whole + call + mine):
+        assert (mixed.requests, mixed.model, mixed.cost_usd) == (4, "", None)
+        assert set(mixed.models) == {"a:x", "b:y"}
+        assert (mixed.models["a:x"].requests, mixed.models["b:y"].requests) == (3, 1)
+        assert TokenUsage.model_validate_json(mixed.model_dump_json()) == mixed
+    assert TokenUsage().models == {}
+    assert set((TokenUsage(requests=1) + mine).models) == {"", "a:x"}
