@@ -20,13 +20,13 @@ from agentic.mappers import Database, add_project
 pytestmark = [pytest.mark.faults, pytest.mark.integration]
 
 ROOT = Path(__file__).parents[3]
-KILLS = 50
 
 
 @only_sqlite  # of what a database does, nothing depends on the agent
 @pytest.mark.requirement("SC08")
-def test_a_conversation_that_is_killed_fifty_times_asks_and_calls_everything_once(
-    migrated_database: Database, migrated_url: str, tmp_path: Path
+@pytest.mark.parametrize(("kills", "nested"), [(50, []), (8, ["nested"])], ids=["an agent", "in a workflow"])
+def test_a_conversation_that_is_killed_again_and_again_asks_and_calls_everything_once(
+    migrated_database: Database, migrated_url: str, tmp_path: Path, kills: int, nested: list[str]
 ) -> None:
     with migrated_database.writing() as session:
         project_id = add_project(session, "talk").id
@@ -38,7 +38,8 @@ def test_a_conversation_that_is_killed_fifty_times_asks_and_calls_everything_onc
             migrated_url,
             project_id,
             "7",
-            str(KILLS),
+            str(kills),
+            *nested,
         ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -51,11 +52,11 @@ def test_a_conversation_that_is_killed_fifty_times_asks_and_calls_everything_onc
     total = sum(number * number for number in range(CALLS))
     assert json.loads(done.stdout.splitlines()[-1]) == {
         "text": f"The sum is {total}.",
-        "requests": CALLS + 1,
-        "calls": CALLS,
+        "requests": CALLS + 1 + 2 * len(nested),
+        "calls": CALLS + len(nested),
     }
     entered = Counter((tmp_path / LOG).read_text().splitlines())
     assert entered == Counter(f"{kind} {number}" for kind, number in points(CALLS))
     with migrated_database.reading() as session:
         crashes = session.scalar(text("SELECT max(crashes) FROM activations"))
-    assert crashes == KILLS
+    assert crashes == kills

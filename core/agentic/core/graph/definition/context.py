@@ -14,7 +14,7 @@ from typing_extensions import TypeVar as DefaultTypeVar
 from agentic.core.graph.codec.codec import describe
 from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.definition.entry import HandlerEntry
-from agentic.core.graph.definition.run_services import BaseWorkflow, SubCall
+from agentic.core.graph.definition.run_services import BaseWorkflow, KeptEffects, SubCall
 from agentic.core.graph.errors import (
     HandlerError,
     NoLedgerError,
@@ -289,14 +289,35 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._check_name("once", key)
         with self._entry.calling():
             async with self._once_lock(key):
-                kept = self._entry.kept_once.get(key)
+                kept = self._find_once(key)
                 if kept is None:
                     result = function()
                     kept = self._entry.services.pack(await result if inspect.isawaitable(result) else result)
-                    if self._entry.services.keep_once is not None:
-                        await self._entry.services.keep_once(key, kept)
-                    self._entry.kept_once[key] = kept
+                    await self._keep_once(key, kept)
         return kept.copy_value()
+
+    def _find_once(self, key: str) -> Payload | None:
+        kept, effects = self._entry.kept_once.get(key), self._entry.services.effects
+        if kept is not None or effects is None:
+            return kept
+        return effects.find(f"{self._entry.activation.origin}/{key}")
+
+    async def _keep_once(self, key: str, kept: Payload) -> None:
+        services = self._entry.services
+        if services.keep_once is not None:
+            await services.keep_once(key, kept)
+        elif services.effects is not None:
+            await services.effects.keep(f"{self._entry.activation.origin}/{key}", kept)
+        self._entry.kept_once[key] = kept
+
+    def _effects_of(self, prefix: str) -> KeptEffects | None:
+        """Return the effects of a sub-run: they are among those of this activation, after a prefix."""
+        if not self._entry.services.keeps_effects:
+            return None
+        return KeptEffects(
+            find=lambda key: self._find_once(f"{prefix}{key}"),
+            keep=lambda key, kept: self._keep_once(f"{prefix}{key}", kept),
+        )
 
     def _once_lock(self, key: str) -> asyncio.Lock:
         if self._once_locks is None:
@@ -389,6 +410,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 *self._entry.activation.delivery.feedback,
                 *map(self._entry.services.pack, self._entry.progress.failures),
             ),
+            effects=self._effects_of(prefix) if is_kept else None,
         )
         self._entry.called = (*self._entry.called, prefix)
         with self._entry.calling():

@@ -38,6 +38,19 @@ class SubRunner(Protocol):
 
 
 @record
+class KeptEffects:
+    """The results of ``ctx.once`` in a sub-run, which the activation around it keeps in its ledger.
+
+    Attributes:
+        find: Returns the result with a key, or None.
+        keep: Stores a result, before anything else happens.
+    """
+
+    find: Callable[[str], Payload | None]
+    keep: Callable[[str, Payload], Awaitable[None]]
+
+
+@record
 class SubCall:
     """One call of ``ctx.run_workflow``.
 
@@ -51,6 +64,7 @@ class SubCall:
         keep: Called with the state of the sub-run when it is cancelled.
         is_kept: Whether it can continue where it stopped, in a stored run.
         previous_errors: Errors of the activation's earlier tries; the sub-run's executors see them, too.
+        effects: The effects of the sub-run, if the activation's are in a ledger.
     """
 
     run_id: RunId
@@ -62,6 +76,7 @@ class SubCall:
     keep: Callable[[SubRun, Sequence[WorkflowEvent]], None]
     is_kept: bool = True
     previous_errors: tuple[Payload, ...] = ()
+    effects: KeptEffects | None = None
 
 
 @record
@@ -81,6 +96,7 @@ class RunServices:
         is_stored: Whether a process can resume the run.
         history: Knows other runs.
         keep_once: Stores the result of a ``ctx.once`` call, before anything else happens.
+        effects: In a sub-workflow's run: those that the activation around it keeps, by activation and key.
         previous_errors: In a sub-workflow's run: errors of the earlier tries of its activation.
         joins_commit: Whether the result is kept in a transaction that functions of the handler may join.
         is_passing: Whether a try's error is a temporary fault around the run, not the handler's failure: the
@@ -102,6 +118,12 @@ class RunServices:
     joins_commit: bool = False
     previous_errors: tuple[Payload, ...] = ()
     is_passing: Callable[[Exception], bool] | None = None
+    effects: KeptEffects | None = None
+
+    @property
+    def keeps_effects(self) -> bool:
+        """Whether the results of ``ctx.once`` are in a ledger at once."""
+        return self.keep_once is not None or self.effects is not None
 
 
 @record

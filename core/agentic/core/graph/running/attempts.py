@@ -221,7 +221,7 @@ class Attempts:
             return ActivationResult(
                 self._activation, parked=True, progress=entry.kept(), duration_s=took, sub_events=told
             )
-        if entry.once and self._services.keep_once is None:  # a ledger has it already
+        if entry.once and not self._services.keeps_effects:  # a ledger has it already
             self.progress = replace(self.progress, origin=self._activation.origin, once=entry.once)
         # By position, because it is half the work of a call with names, in each superstep.
         return ActivationResult(

@@ -12,7 +12,13 @@ from agentic.core.errors import text_of
 from agentic.core.graph.checkpoints.writer import CheckpointWriter
 from agentic.core.graph.codec.annotations import type_name
 from agentic.core.graph.codec.payload import Payload, PayloadPacker, pack
-from agentic.core.graph.definition.run_services import BaseWorkflow, RunServices, StateView, SubCall
+from agentic.core.graph.definition.run_services import (
+    BaseWorkflow,
+    KeptEffects,
+    RunServices,
+    StateView,
+    SubCall,
+)
 from agentic.core.graph.definition.workflow import WorkflowDefinition, definition_of
 from agentic.core.graph.errors import (
     CheckpointConflictError,
@@ -67,6 +73,7 @@ class Setup:
         keeps_inputs: Whether messages are kept unchanged, because the run may be tried again.
         is_stored: Whether it is stored, by itself or as part of another run.
         deadline: The deadline of the activation around it, in seconds since the epoch.
+        effects: Of a sub-workflow's run, if the activation around it has a ledger.
     """
 
     config: WorkflowConfig
@@ -76,6 +83,7 @@ class Setup:
     keeps_inputs: bool = False
     is_stored: bool = False
     deadline: float | None = None
+    effects: KeptEffects | None = None
 
 
 class Runner:
@@ -118,6 +126,7 @@ class Runner:
             is_stored=setup.is_stored,
             history=setup.config.history,
             previous_errors=state.previous_errors,
+            effects=setup.effects,
         )
 
     @property
@@ -457,6 +466,7 @@ async def run_within(
         keeps_inputs=call.keeps_inputs,
         is_stored=services.is_stored and call.is_kept,
         deadline=call.deadline,
+        effects=call.effects,
     )
     state = (
         replace(
