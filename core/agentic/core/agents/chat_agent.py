@@ -58,6 +58,9 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         reducer: Shortens conversations before each request.
         memory: Its knowledge beyond the conversation.
         guards: Checks of input, calls and answer.
+        keeps_refused: Whether an answer that a guard refuses is kept in the thread and in the response, and
+            streamed before it is checked. Otherwise words are held until the guards have accepted them, and
+            the words of a refused answer go nowhere.
         store: Where its threads are kept.
         background: Where its background runs work; tasks of this process if omitted.
 
@@ -81,6 +84,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         reducer: ChatReducer | None = ...,
         memory: Sequence[MemoryProvider] = ...,
         guards: Sequence[Guard] = ...,
+        keeps_refused: bool = ...,
         store: ThreadStore | None = ...,
         background: BackgroundRuns | None = ...,
     ) -> None: ...
@@ -100,6 +104,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         reducer: ChatReducer | None = ...,
         memory: Sequence[MemoryProvider] = ...,
         guards: Sequence[Guard] = ...,
+        keeps_refused: bool = ...,
         store: ThreadStore | None = ...,
         background: BackgroundRuns | None = ...,
     ) -> None: ...
@@ -118,6 +123,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         reducer: ChatReducer | None = None,
         memory: Sequence[MemoryProvider] = (),
         guards: Sequence[Guard] = (),
+        keeps_refused: bool = False,
         store: ThreadStore | None = None,
         background: BackgroundRuns | None = None,
     ) -> None:
@@ -143,6 +149,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
             reducer=reducer,
             memory=tuple(memory),
             guards=tuple(guards),
+            keeps_refused=keeps_refused,
         )
 
     @property
@@ -222,6 +229,10 @@ class ChatAgentBuilder:
     def guard(self, guard: Guard) -> Self:
         """Add a guard."""
         return self._with(guards=(*self._parts.get("guards", ()), guard))
+
+    def keep_refused(self) -> Self:
+        """Keep the answers that a guard refuses."""
+        return self._with(keeps_refused=True)
 
     def message_store(self, store: ThreadStore) -> Self:
         """Set where threads are kept."""

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agentic.core.agents.agent import Agent
 from agentic.core.agents.options import RunOptions
+from agentic.core.agents.outer import outer_turn
 from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer, RequestKind
 from agentic.core.agents.responses import (
     AgentChunk,
@@ -148,8 +149,15 @@ class AgentExecutor(Executor):
         self, messages: tuple[ChatMessage, ...], ctx: WorkflowContext[Any, Any]
     ) -> AgentExecutorResponse:
         thread = await self.open_thread(ctx)
-        journal = ContextJournal(ctx)
-        options = RunOptions(idempotency_key=ctx.idempotency_key, approval_s=self.approval_s, journal=journal)
+        outer = outer_turn()
+        options = RunOptions(
+            idempotency_key=ctx.idempotency_key,
+            approval_s=self.approval_s,
+            journal=ContextJournal(ctx),
+            outer_limit=None if outer is None else outer.limit_reached,
+        )
+        if outer is not None:
+            outer.watch(thread, ctx.idempotency_key)
 
         async def emit(piece: AgentChunk) -> None:
             for event in events_of(piece):
@@ -157,7 +165,10 @@ class AgentExecutor(Executor):
 
         if thread.find_turn(ctx.idempotency_key) is None:
             await ctx.add_event(input_event(self.agent.name, self.news_in(messages)))
-        response = self.accept(await self.respond(messages, thread, options, emit))
+        response = await self.respond(messages, thread, options, emit)
+        if outer is not None:
+            await outer.settle(ctx.idempotency_key, response.usage)
+        response = self.accept(response)
         if self.remembers:
             ctx.local[_ENTRIES] = [
                 one.model_dump(mode="json", exclude_defaults=True) for one in thread.entries
@@ -211,7 +222,12 @@ class ContextJournal:
 
     Args:
         ctx: Of the activation.
+
+    Attributes:
+        takes_text: It keeps a ``JSONText`` as it is.
     """
+
+    takes_text = True
 
     def __init__(self, ctx: WorkflowContext[Any, Any]) -> None:
         self._ctx = ctx

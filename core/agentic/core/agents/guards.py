@@ -12,6 +12,10 @@ class Guard:
 
     Each returns None if all is well, else the reason. Input and answer: the run stops with it. Tool call: the
     model reads it as the result, and the tool is not called.
+
+    The words of a refused answer are in no piece, no response, no thread and no run, unless the agent has
+    ``keeps_refused=True``. So an agent whose guards check answers says each reply at once, when it is whole.
+    A reply counts as answered once it is checked: if the process dies in the check, the model is asked again.
     """
 
     async def check_input(self, messages: Sequence[ChatMessage]) -> str | None:

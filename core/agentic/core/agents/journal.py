@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from agentic.core.agents.requests import PendingRequest, RequestAnswer
+from agentic.core.graph.codec.codec import to_text
+from agentic.core.graph.codec.payload import JSONText
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
     from agentic.core.graph.build.workflow import Workflow
     from agentic.core.graph.model.result import RunResult
+
+
+def kept_form(journal: EffectJournal, data: JSONValue) -> JSONValue:
+    """Return a result as a journal keeps it best: a ledger takes its text, and copies nothing."""
+    if not getattr(journal, "takes_text", False):
+        return data
+    try:
+        return cast(JSONValue, JSONText(to_text(data)))
+    except (ValueError, TypeError, RecursionError):  # it cannot be stored: the run says why
+        return data
 
 
 class EffectJournal(Protocol):
@@ -76,6 +88,7 @@ class PartJournal:
     def __init__(self, whole: EffectJournal, prefix: str) -> None:
         self._whole = whole
         self._prefix = prefix
+        self.takes_text: bool = getattr(whole, "takes_text", False)
 
     async def once(self, key: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
         """Run an effect once; see :class:`EffectJournal`."""

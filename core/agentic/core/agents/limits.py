@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
-from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall
+from agentic.core.llm.messages import ToolCall
 from agentic.core.llm.usage import TokenUsage
 
 
@@ -28,8 +29,21 @@ class UsageLimits(BaseModel):
 
 DEFAULT_LIMITS = UsageLimits()
 
-LimitCheck = Callable[[TokenUsage], str | None]
-"""Returns the limit that an agent has reached, in words, given the use that is not in its log yet."""
+NO_USE = TokenUsage()
+_encode = json.JSONEncoder(sort_keys=True).encode
+
+
+class LimitCheck(Protocol):
+    """Returns the limit that forbids more use of models, or more calls of tools, in words; else None."""
+
+    def __call__(self, unsettled: TokenUsage = NO_USE, /, *, new_calls: int = 0) -> str | None:
+        """Check the limits.
+
+        Args:
+            unsettled: Use that the agent does not know of yet.
+            new_calls: Calls of tools that would run now; 0 to check before a request to a model.
+        """
+        ...
 
 
 def limit_before_model(limits: UsageLimits, usage: TokenUsage, worked_s: float) -> str | None:
@@ -50,25 +64,31 @@ def limit_before_model(limits: UsageLimits, usage: TokenUsage, worked_s: float) 
     return None
 
 
-def limit_before_tools(
-    limits: UsageLimits, usage: TokenUsage, said: Iterable[ChatMessage], new_count: int
-) -> str | None:
-    """Return the limit that forbids the last message's calls, in words; else None.
+def limit_before_tools(limits: UsageLimits, usage: TokenUsage, new_calls: int) -> str | None:
+    """Return the limit that forbids more calls of tools, in words; else None.
 
     Args:
         limits: The limits.
-        usage: Of the turn so far.
-        said: The messages of the turn.
-        new_count: Calls that would run now.
+        usage: With the calls that run.
+        new_calls: Calls that would run now.
     """
-    if limits.max_tool_calls is not None and usage.tool_calls + new_count > limits.max_tool_calls:
+    if limits.max_tool_calls is not None and usage.tool_calls + new_calls > limits.max_tool_calls:
         return f"it reached max_tool_calls={limits.max_tool_calls}"
+    return None
+
+
+def limit_of_repeats(limits: UsageLimits, calls: Sequence[ToolCall], counts: Mapping[str, int]) -> str | None:
+    """Return the limit that forbids one of the calls, in words; else None.
+
+    Args:
+        limits: The limits.
+        calls: Of the last reply.
+        counts: How often each call was asked for in the turn, by its text.
+    """
     if limits.max_repeats is None:
         return None
-    calls = [message.tool_calls for message in said if message.role is ChatRole.ASSISTANT]
-    for call in calls[-1] if calls else ():
-        count = sum(1 for group in calls for one in group if is_same_call(one, call))
-        if count > limits.max_repeats:
+    for call in calls:
+        if (count := counts.get(call_text(call), 0)) > limits.max_repeats:
             return f"it called {call_text(call)[:200]} {count} times (max_repeats={limits.max_repeats})"
     return None
 
@@ -80,4 +100,4 @@ def is_same_call(one: ToolCall, other: ToolCall) -> bool:
 
 def call_text(call: ToolCall) -> str:
     """Return a call as text: equal for equal calls."""
-    return f"{call.name}({json.dumps(call.arguments, sort_keys=True)})"
+    return f"{call.name}({_encode(call.arguments)})"

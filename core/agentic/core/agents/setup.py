@@ -32,3 +32,4 @@ class AgentSetup:
     reducer: ChatReducer | None
     memory: Sequence[MemoryProvider]
     guards: Sequence[Guard]
+    keeps_refused: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict
@@ -11,9 +12,10 @@ from pydantic import BaseModel, ConfigDict
 from agentic.core.agents.agent import Agent
 from agentic.core.agents.chat_agent import ChatAgent
 from agentic.core.agents.errors import AnswerMismatchError, ThreadBusyError, ThreadMisfitError
-from agentic.core.agents.executor import COMPLETED, UPDATE, AgentExecutorResponse
+from agentic.core.agents.executor import UPDATE, AgentExecutorResponse
 from agentic.core.agents.journal import EffectJournal, ThreadJournal
 from agentic.core.agents.options import RunOptions
+from agentic.core.agents.outer import OuterTurn
 from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer, RequestKind
 from agentic.core.agents.responses import (
     AgentChunk,
@@ -27,6 +29,7 @@ from agentic.core.agents.threads.entries import ThreadEntry, ThreadTurn
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.calling import as_json
+from agentic.core.agents.turns.account import TurnAccount
 from agentic.core.agents.turns.inputs import parted
 from agentic.core.graph import (
     Checkpoint,
@@ -235,6 +238,9 @@ def chat_messages(result: RunResult) -> tuple[ChatMessage, ...]:
     return tuple(found)
 
 
+_WORK = "workflow"
+
+
 class _Paused(BaseModel):
     """A run that waits, with the last checkpoint of it."""
 
@@ -253,28 +259,35 @@ class _WorkflowTurn:
         self.options = options
         self.emit = emit
         self.turn_id = ""
-        self.usage = TokenUsage()
         self.first_entry = len(thread.entries)
+        self.journal = options.journal or ThreadJournal()
+        self.account = TurnAccount(options.limits, lambda: self._turn.usage, options.outer_limit)
 
     async def run(self, given: AgentInput) -> AgentResponse[Any]:
         if self.thread.metadata.agent != self.agent.name:
             raise ThreadMisfitError(
                 self.thread.id, self.agent.name, f"it belongs to agent {self.thread.metadata.agent!r}"
             )
-        answers = await self._take_in(given)
-        await self.emit(self._chunk(ChunkKind.STARTED))
-        turn = self._turn
-        if turn.ended is not None:
-            return self._response()
-        journal = self.options.journal or ThreadJournal()
-        message = self.agent.input_of(self.thread.messages)
-        await self._tell_start(journal, turn)
+        self.account.follow(self.thread)
         try:
-            result = await journal.run_workflow("workflow", self.agent.workflow, message)
-            if result is None:
-                result = await self._run_alone(turn, message, answers)
-            else:
-                self.usage = total_usage(result)
+            answers = await self._take_in(given)
+            await self.emit(self._chunk(ChunkKind.STARTED))
+            if self._turn.ended is None:
+                await self._work(self._turn, answers)
+        finally:
+            self.account.leave(self.thread)
+        return self._response()
+
+    async def _work(self, turn: ThreadTurn, answers: Sequence[RequestAnswer]) -> None:
+        message = self.agent.input_of(self.thread.messages)
+        await self._tell_start(self.journal, turn)
+        add_usage = partial(self.account.spend, _WORK)
+        outer = await OuterTurn.begin(self.journal, _WORK, self.account.reached, add_usage)
+        try:
+            with outer.around():
+                result = await self.journal.run_workflow(_WORK, self.agent.workflow, message)
+                if result is None:
+                    result = await self._run_alone(turn, message, answers, outer)
         except Exception:
             await self._tell_end("failed")
             raise
@@ -285,8 +298,8 @@ class _WorkflowTurn:
             if text:
                 await self.emit(self._chunk(ChunkKind.TEXT, text=text))
             await self.emit(self._chunk(ChunkKind.MESSAGE, message=reply))
-            await self._add(messages=(reply,), usage=self.usage, ended="complete", state={"data": data})
-        return self._response()
+            self.account.enter(_WORK)
+            await self._add(messages=(reply,), usage=outer.settled, ended="complete", state={"data": data})
 
     async def _tell_start(self, journal: EffectJournal, turn: ThreadTurn) -> None:
         """Tell that the workflow starts: once, however often the turn is continued."""
@@ -329,7 +342,7 @@ class _WorkflowTurn:
         return tuple((self._turn.answers or {}).values())
 
     async def _run_alone(
-        self, turn: ThreadTurn, message: object, answers: Sequence[RequestAnswer]
+        self, turn: ThreadTurn, message: object, answers: Sequence[RequestAnswer], outer: OuterTurn
     ) -> RunResult | None:
         """Run the workflow in this process; None if it waits."""
         store = MemoryCheckpointStore()
@@ -348,7 +361,8 @@ class _WorkflowTurn:
         result = await self._follow(stream)
         if result.status is not RunStatus.WAITING_INPUT:
             return result
-        await self._pause(await store.latest(run_id), result.pending_requests)
+        self.account.enter(_WORK)
+        await self._pause(await store.latest(run_id), result.pending_requests, outer.settled)
         return None
 
     @property
@@ -371,9 +385,7 @@ class _WorkflowTurn:
 
     async def _pass_on(self, event: WorkflowEvent) -> None:
         facts = cast(dict[str, Any], event.data.get("data") or {})
-        if event.data.get("type") == COMPLETED:
-            self.usage += TokenUsage.model_validate(facts["usage"])
-        elif event.data.get("type") == UPDATE and facts["kind"] in (ChunkKind.TEXT, ChunkKind.THINKING):
+        if event.data.get("type") == UPDATE and facts["kind"] in (ChunkKind.TEXT, ChunkKind.THINKING):
             path = (*self.options.path, self.agent.name, *facts["path"])
             await self.emit(
                 AgentChunk(
@@ -381,7 +393,12 @@ class _WorkflowTurn:
                 )
             )
 
-    async def _pause(self, checkpoint: Any, pending: Sequence[InfoRequest]) -> None:  # noqa: ANN401
+    async def _pause(
+        self,
+        checkpoint: Any,  # noqa: ANN401
+        pending: Sequence[InfoRequest],
+        usage: TokenUsage,
+    ) -> None:
         facts = checkpoint.metadata
         state = _Paused(
             run_id=facts.run_id,
@@ -391,7 +408,7 @@ class _WorkflowTurn:
         )
         known = self._turn.asked or {}
         asked = tuple(pending_request(request) for request in pending if request.id not in known)
-        await self._add(asked=asked, state=state.model_dump(mode="json"), usage=self.usage)
+        await self._add(asked=asked, state=state.model_dump(mode="json"), usage=usage)
         for request in asked:
             await self.emit(self._chunk(ChunkKind.REQUEST, request=request))
 

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated, Literal
+from operator import is_
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
+from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
 
 MESSAGE_FORMAT = 1
 """Version of the stored form of :class:`ChatMessage`; a thread that has another one is not read."""
+
+
+_MUTABLE = (dict, list)
+
+
+def copied(value: JSONValue) -> JSONValue:
+    """Return a copy of JSON data; ``copy.deepcopy`` takes ten times as long."""
+    if isinstance(value, dict):
+        return {name: copied(part) if type(part) in _MUTABLE else part for name, part in value.items()}
+    if isinstance(value, list):
+        return [copied(part) if type(part) in _MUTABLE else part for part in value]
+    return value
 
 
 class _Part(BaseModel):
@@ -22,10 +36,26 @@ class _Part(BaseModel):
         description="Data that a provider gets back unchanged, by provider: signatures, encrypted thoughts.",
     )
 
+    def to_json(self) -> dict[str, JSONValue]:
+        """Return the stored form: JSON, without fields that have their default, but with the kind."""
+        # As by ``model_dump``, in a quarter of its time.
+        values, defaults = vars(self), _DEFAULTS[type(self)]
+        found: dict[str, JSONValue] = {"kind": values["kind"]}
+        for name, value in values.items():
+            if name != "kind" and value != defaults[name]:
+                found[name] = copied(value) if type(value) in _MUTABLE else value
+        return found
+
     @model_serializer(mode="wrap")
     def _with_kind(self, write: SerializerFunctionWrapHandler) -> dict[str, JSONValue]:
         # Its default is left out like others, but readers need it.
         return {"kind": getattr(self, "kind"), **write(self)}  # noqa: B009  # of the subclasses
+
+    def __deepcopy__(self, _: object = None) -> Self:
+        """Return the part itself, unless something in it can change: runs copy each message that is sent."""
+        values = vars(self)
+        changed = {name: copied(value) for name, value in values.items() if type(value) in _MUTABLE and value}
+        return unchecked(type(self), {**values, **changed}, self.__pydantic_fields_set__) if changed else self
 
 
 class TextPart(_Part):
@@ -86,6 +116,11 @@ class DataPart(_Part):
     url: str | None = None
     name: str | None = None
 
+
+_DEFAULTS: Mapping[type, Mapping[str, Any]] = {
+    cls: {name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items()}
+    for cls in (TextPart, ThinkingPart, ToolCall, ToolResult, DataPart)
+}
 
 Part = Annotated[TextPart | ThinkingPart | ToolCall | ToolResult | DataPart, Field(discriminator="kind")]
 """A piece of a message."""
@@ -149,16 +184,33 @@ class ChatMessage(BaseModel):
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls that a model asks for, in its order."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if isinstance(part, ToolCall)])
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
         """The results of calls."""
-        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+        return tuple([part for part in self.parts if isinstance(part, ToolResult)])
+
+    def __deepcopy__(self, _: object = None) -> Self:
+        """Return the message itself, unless something in it can change."""
+        parts = tuple([part.__deepcopy__() for part in self.parts])
+        if not self.meta and all(map(is_, parts, self.parts)):
+            return self
+        values = {**vars(self), "parts": parts, "meta": copied(self.meta)}
+        return unchecked(type(self), values, self.__pydantic_fields_set__)
 
     def to_json(self) -> dict[str, JSONValue]:
         """Return the stored form: JSON, without fields that have their default."""
-        return self.model_dump(mode="json", exclude_defaults=True)
+        # By hand, because ``model_dump`` takes four times as long, and agents store each message.
+        found: dict[str, JSONValue] = {"role": str(self.role)}
+        if self.parts:
+            found["parts"] = [part.to_json() for part in self.parts]
+        for name in ("author_name", "id"):
+            if (value := getattr(self, name)) is not None:
+                found[name] = value
+        if self.meta:
+            found["meta"] = copied(self.meta)
+        return found
 
     @classmethod
     def from_json(cls, stored: object) -> ChatMessage:

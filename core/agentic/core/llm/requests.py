@@ -122,13 +122,16 @@ class StopReason(StrEnum):
     REFUSED = "refused"
 
 
+_ONE_REQUEST = TokenUsage(requests=1)
+
+
 class ModelReply(BaseModel):
     """A whole reply of a model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     message: ChatMessage
-    usage: TokenUsage = TokenUsage(requests=1)
+    usage: TokenUsage = _ONE_REQUEST
     stop_reason: StopReason = StopReason.END
     model: str = Field(default="", description="The provider's name of the model that replied.")
     id: str | None = Field(default=None, description="The provider's id of the reply.")
@@ -149,7 +152,21 @@ class ModelReply(BaseModel):
 
     def to_json(self) -> dict[str, JSONValue]:
         """Return the stored form: JSON, without fields that have their default."""
-        return self.model_dump(mode="json", exclude_defaults=True)
+        # By hand, because agents store each reply; as ``model_dump`` does it.
+        found: dict[str, JSONValue] = {"message": self.message.to_json()}
+        if self.usage != _ONE_REQUEST:
+            found["usage"] = self.usage.to_json()
+        if self.stop_reason != StopReason.END:
+            found["stop_reason"] = str(self.stop_reason)
+        if self.model:
+            found["model"] = self.model
+        if self.id is not None:
+            found["id"] = self.id
+        if self.replied_by:
+            found["replied_by"] = self.replied_by
+        if self.is_cached:
+            found["is_cached"] = True
+        return found
 
     @classmethod
     def from_json(cls, stored: object) -> ModelReply:

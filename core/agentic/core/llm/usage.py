@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
 from agentic.core.records import unchecked
+from agentic.core.types import JSONValue
 
 
 class TokenUsage(BaseModel):
@@ -52,7 +53,16 @@ class TokenUsage(BaseModel):
 
     def of_model(self, name: str) -> TokenUsage:
         """Return this use as use of a model, unless its model is known."""
-        return self if self.model or self.by_model else self.model_copy(update={"model": name})
+        if self.model or self.by_model:
+            return self
+        return unchecked(TokenUsage, {**vars(self), "model": name}, self.model_fields_set | {"model"})
+
+    def to_json(self) -> dict[str, JSONValue]:
+        """Return the stored form: JSON, without fields that have their default."""
+        if self.by_model:
+            return self.model_dump(mode="json", exclude_defaults=True)
+        # By hand, because each reply and each call is stored with its use.
+        return {name: value for name, value in vars(self).items() if value != _DEFAULTS[name]}
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
         costs = (self.cost_usd, other.cost_usd)
@@ -91,3 +101,6 @@ class TokenUsage(BaseModel):
 
 
 _FIELDS = set(TokenUsage.model_fields)
+_DEFAULTS: dict[str, Any] = {
+    name: field.get_default(call_default_factory=True) for name, field in TokenUsage.model_fields.items()
+}

@@ -13,7 +13,7 @@ from agentic.core.types import JSONValue
 
 
 class ModelShare(BaseModel):
-    """The use of one model in a turn with several; the fields are those of :class:`ChatTurn`."""
+    """The use of one model in a turn with several, in the fields of :class:`ChatTurn`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -7,9 +7,9 @@ import json
 import pytest
 from sqlalchemy import inspect, text
 
-from agentic.core import WorkflowBuilder
-from agentic.core.agents import AgentExecutorResponse, ChatAgent, UsageLimits, tool
-from agentic.core.llm import FunctionModel, ModelRequest, ScriptLine, ToolCall
+from agentic.core import RunStatus, WorkflowBuilder
+from agentic.core.agents import AgentExecutorResponse, ChatAgent, Guard, UsageLimits, tool
+from agentic.core.llm import ChatMessage, FunctionModel, ModelRequest, ScriptLine, ToolCall
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
 from agentic.mappers import Database, add_project
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -21,12 +21,37 @@ WORDS = 550
 """Of a result: about a thousand tokens."""
 
 
-def stored_bytes(database: Database) -> int:
-    """Return the size of all values of all tables."""
+def stored_rows(database: Database) -> str:
+    """Return all values of all tables."""
     tables = inspect(database.engine).get_table_names()
     with database.reading() as session:
-        rows = (row for name in tables for row in session.execute(text(f'SELECT * FROM "{name}"')))
-        return sum(len(str(value).encode()) for row in rows for value in row if value is not None)
+        rows = [row for name in tables for row in session.execute(text(f'SELECT * FROM "{name}"'))]
+    return "".join(str(value) for row in rows for value in row if value is not None)
+
+
+def stored_bytes(database: Database) -> int:
+    """Return the size of all values of all tables."""
+    return len(stored_rows(database).encode())
+
+
+async def test_the_words_of_an_answer_that_a_guard_refuses_are_not_stored(
+    migrated_database: Database,
+) -> None:
+    class Discreet(Guard):
+        async def check_answer(self, message: ChatMessage) -> str | None:
+            return "the answer is confidential" if "swordfish" in message.text else None
+
+    agent = ChatAgent(FunctionModel(lambda _: "It is swordfish."), name="host", guards=[Discreet()])
+    flow = WorkflowBuilder("talk", version="1").set_start(agent).build()
+    with migrated_database.writing() as session:
+        project_id = add_project(session, "talk").id
+    store = SqlLedger(migrated_database, project_id=project_id)
+    async with LocalRuns(store, WorkflowCatalog({"talk": lambda: flow}), sweep_s=0.05) as runs:
+        handle = await runs.submit("talk", "Tell me!")
+        assert (await handle.result(timeout_s=60)).status is RunStatus.FAILED
+    rows = stored_rows(migrated_database)
+    assert "the answer is confidential" in rows
+    assert "swordfish" not in rows
 
 
 async def test_a_long_conversation_is_stored_less_than_three_times(migrated_database: Database) -> None:

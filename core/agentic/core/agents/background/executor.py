@@ -174,6 +174,8 @@ class BackgroundJournal:
         ctx: Of the activation.
     """
 
+    takes_text = True
+
     def __init__(self, ctx: WorkflowContext[Any, Any]) -> None:
         self._effects = ContextJournal(ctx)
 

@@ -53,6 +53,7 @@ class AgentThread:
         self.entries = list(entries)
         self.on_usage: Callable[[TokenUsage], None] | None = None
         self._turns = turns_of(self.entries)
+        self._messages = [message for entry in self.entries for message in entry.messages]
         self._is_kept = is_kept
 
     @classmethod
@@ -96,7 +97,7 @@ class AgentThread:
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
         """All messages, oldest first."""
-        return tuple(message for entry in self.entries for message in entry.messages)
+        return tuple(self._messages)
 
     @property
     def notes(self) -> dict[str, JSONValue]:
@@ -146,9 +147,10 @@ class AgentThread:
 
     def _take(self, entry: ThreadEntry) -> None:
         self.entries.append(entry)
+        self._messages += entry.messages
+        self._turns[entry.turn] = self._turns.get(entry.turn, ThreadTurn(entry.turn)).with_entry(entry)
         if entry.usage is not None and self.on_usage is not None:
             self.on_usage(entry.usage)
-        self._turns[entry.turn] = self._turns.get(entry.turn, ThreadTurn(entry.turn)).with_entry(entry)
 
     async def refresh(self) -> None:
         """Read the entries that other processes have added. A thread without a store is unchanged.
@@ -160,6 +162,7 @@ class AgentThread:
         if self.store is not None:
             self.entries = list((await self.store.load(self.id)).entries)
             self._turns = turns_of(self.entries)
+            self._messages = [message for entry in self.entries for message in entry.messages]
             self._is_kept = True
 
     async def ensure_kept(self) -> None:

@@ -41,8 +41,7 @@ async def call_tool(
     while True:
         attempt += 1
         try:
-            async with asyncio.timeout(tool.timeout_s):
-                value = await tool.call(call.arguments, context)
+            value = await _called(tool, call, context)
             if isinstance(value, ToolPause):
                 return value
             content = as_json(value)
@@ -54,6 +53,13 @@ async def call_tool(
             if delay is None:
                 return failed(call, _for_model(tool, exc))
         await sleep(delay)
+
+
+async def _called(tool: Tool, call: ToolCall, context: ToolContext) -> JSONValue | ToolPause:
+    if tool.timeout_s is None:
+        return await tool.call(call.arguments, context)
+    async with asyncio.timeout(tool.timeout_s):
+        return await tool.call(call.arguments, context)
 
 
 def failed(call: ToolCall, message: str) -> ToolResult:

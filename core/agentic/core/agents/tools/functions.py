@@ -48,6 +48,7 @@ class FunctionTool(Tool):
         is_deduplicated: bool = False,
     ) -> None:
         self.function = function
+        self._is_async = inspect.iscoroutinefunction(function)
         name = name or str(getattr(function, "__name__", "tool"))
         docs = _documented(function)
         self._context_name, fields = _fields_of(function, name, docs.parameters)
@@ -82,7 +83,7 @@ class FunctionTool(Tool):
         given = {name: getattr(checked, name) for name in self._model.model_fields}
         if self._context_name is not None:
             given[self._context_name] = context
-        if inspect.iscoroutinefunction(self.function):
+        if self._is_async:
             found: JSONValue | ToolPause = await self.function(**given)
         else:
             found = await in_thread(self.function, **given)

@@ -23,6 +23,8 @@ _PREFIX = "result."
 
 def cut_result(result: ToolResult) -> tuple[ToolResult, dict[str, JSONValue]]:
     """Return a result as the model reads it, and the whole text as a note of the thread, if it was cut."""
+    if isinstance(result.content, (int, float, type(None))):
+        return result, {}
     text = (
         result.content if isinstance(result.content, str) else json.dumps(result.content, ensure_ascii=False)
     )

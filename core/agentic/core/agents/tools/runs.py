@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from agentic.core.agents.errors import ToolArgumentsError, ToolDefinitionError, ToolError
+from agentic.core.agents.outer import OuterTurn
 from agentic.core.agents.tools.actors import ContextOf, faults_of, run_of, services_of
 from agentic.core.agents.tools.calling import as_json
 from agentic.core.agents.tools.tool import Approval, Tool, ToolContext
@@ -159,14 +160,20 @@ async def run_within(
     Raises:
         ToolError: It failed, or it waits for a person outside of a graph.
     """
+    call = f"tool.{name}"
     try:
-        result = await context.journal.run_workflow(f"tool.{name}", workflow, message, is_kept=is_kept)
-        if result is None:
-            result = await workflow.run(message)
+        outer = await OuterTurn.begin(context.journal, call, context.limit_reached, context.add_usage)
+        with outer.around():
+            result = await context.journal.run_workflow(call, workflow, message, is_kept=is_kept)
+            if result is None:
+                result = await workflow.run(message)
     except Exception as exc:
         raise ToolError(f"{name} failed: {line_of(exc)}") from exc
     if result.status is RunStatus.WAITING_INPUT:
-        raise ToolError(f"{name} waits for a person; only agents in a graph can wait in a call")
+        raise ToolError(
+            f"{name} waits for a person; outside of a graph only a workflow that is an agent can: give the "
+            "agent workflow.as_agent(name) as its tool"
+        )
     return result
 
 

@@ -226,8 +226,11 @@ def _refused(call: ToolCall, message: str) -> ToolResult:
 
 
 def _open_calls(messages: tuple[ChatMessage, ...], reply: ChatMessage) -> list[ToolCall]:
-    position = max(index for index, message in enumerate(messages) if message is reply)
-    settled = {result.call_id for message in messages[position:] for result in message.tool_results}
+    settled: set[str] = set()
+    for message in reversed(messages):  # the reply is near the end
+        if message is reply:
+            break
+        settled.update(result.call_id for result in message.tool_results)
     return [call for call in reply.tool_calls if call.id not in settled]
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 
 from agentic.core.agents.conversation import from_agent
+from agentic.core.agents.responses import AgentResponse, ResponseStatus
+from agentic.core.agents.structured import OutputSpec
+from agentic.core.agents.threads.entries import ThreadEntry, ThreadTurn
 from agentic.core.agents.tools.pausing import ToolPause
 from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall, ToolResult
 from agentic.core.llm.requests import ModelReply, StopReason
@@ -69,18 +72,14 @@ def accepting(message: ChatMessage) -> tuple[ChatMessage, ...]:
     return (ChatMessage.tool(*results),) if results else ()
 
 
-def store_call(found: ToolResult | ToolPause, used: Iterable[TokenUsage], *, is_first: bool) -> JSONValue:
-    """Return a finished or paused call as a journal keeps it, with the use of models in it.
+def store_call(found: ToolResult | ToolPause, usage: TokenUsage) -> JSONValue:
+    """Return a finished or paused call as a journal keeps it, with its use since the last pause.
 
-    Args:
-        found: The result, or the pause.
-        used: The use of models since the last pause.
-        is_first: Whether the call has not paused before, so that it counts.
+    The use is of models, and of the call itself, if it has not paused before.
     """
-    usage = sum(used, TokenUsage(tool_calls=1 if is_first else 0))
-    kept = _StoredCall(pause=found, usage=usage) if isinstance(found, ToolPause) else None
-    kept = kept or _StoredCall(result=cast(ToolResult, found), usage=usage)
-    return kept.model_dump(mode="json", exclude_defaults=True)
+    if isinstance(found, ToolResult):
+        return {"result": found.to_json(), "usage": usage.to_json()}
+    return {"pause": found.model_dump(mode="json", exclude_defaults=True), "usage": usage.to_json()}
 
 
 def restore_call(stored: JSONValue) -> tuple[ToolResult | ToolPause, TokenUsage]:
@@ -90,3 +89,37 @@ def restore_call(stored: JSONValue) -> tuple[ToolResult | ToolPause, TokenUsage]
     if found is None:
         raise ValueError("a stored call has neither a result nor a pause")
     return found, kept.usage
+
+
+def response_of(
+    turn: ThreadTurn,
+    added: Iterable[ThreadEntry],
+    agent: str,
+    thread_id: str,
+    output: OutputSpec[Any] | None,
+) -> AgentResponse[Any]:
+    """Return the response to an input.
+
+    Args:
+        turn: As far as it goes.
+        added: The entries of this run.
+        agent: Name of the agent.
+        thread_id: The conversation.
+        output: The type of the answer, if it has one.
+    """
+    status = ResponseStatus.NEEDS_INPUT if turn.ended is None else ResponseStatus(turn.ended)
+    response: AgentResponse[Any] = AgentResponse(
+        agent=agent,
+        thread_id=thread_id,
+        turn=turn.id,
+        status=status,
+        messages=tuple(one for entry in added for one in entry.messages if one.role is not ChatRole.USER),
+        text=turn.reply.text if turn.reply else "",
+        usage=turn.usage,
+        pending=turn.pending if turn.ended is None else (),
+        reason=turn.reason,
+    )
+    if output is None or status is not ResponseStatus.COMPLETE or turn.reply is None:
+        return response
+    found, data = output.read(turn.reply)
+    return response.model_copy(update={"data": data}).with_output(found)

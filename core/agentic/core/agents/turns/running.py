@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, assert_never
 
-from agentic.core.agents.conversation import well_formed
 from agentic.core.agents.errors import OutputNotMetError, ThreadMisfitError
-from agentic.core.agents.journal import EffectJournal, PartJournal, ThreadJournal
-from agentic.core.agents.limits import UsageLimits, limit_before_model, limit_before_tools
-from agentic.core.agents.memory.asking import learn, recall
-from agentic.core.agents.memory.provider import MemoryScope
+from agentic.core.agents.journal import EffectJournal, PartJournal, ThreadJournal, kept_form
+from agentic.core.agents.limits import DEFAULT_LIMITS, UsageLimits, call_text, limit_of_repeats
+from agentic.core.agents.memory.asking import learn
 from agentic.core.agents.options import RunOptions
 from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer
-from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, Emit, ResponseStatus
+from agentic.core.agents.responses import AgentChunk, AgentResponse, ChunkKind, Emit
 from agentic.core.agents.setup import AgentSetup
 from agentic.core.agents.structured import OutputSpec, output_spec
 from agentic.core.agents.threads.entries import ThreadEntry, ThreadTurn
@@ -28,6 +26,8 @@ from agentic.core.agents.tools.pausing import Continued, KeptPause, ToolPause, a
 from agentic.core.agents.tools.tool import Tool, ToolContext
 from agentic.core.agents.tools.toolset import check_tools
 from agentic.core.agents.tracing.observing import current_observer
+from agentic.core.agents.turns.account import TurnAccount
+from agentic.core.agents.turns.asking import CHECKED, REFUSED, ModelAsker
 from agentic.core.agents.turns.deciding import (
     AskFor,
     CallModel,
@@ -38,22 +38,23 @@ from agentic.core.agents.turns.deciding import (
     questions_of,
 )
 from agentic.core.agents.turns.inputs import check_input, in_time, key_note, parted, turn_of_key
+from agentic.core.agents.turns.prompting import Prompter
 from agentic.core.agents.turns.replies import (
     accepting,
     as_heard,
+    response_of,
     restore_call,
     store_call,
     why_no_answer,
     with_new_ids,
 )
-from agentic.core.llm.adapter import StructuredMode, opened_stream
 from agentic.core.llm.budget import BudgetExceededError
-from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, ChatRole, ToolCall, ToolResult
 from agentic.core.llm.requests import ModelReply, ModelRequest
 from agentic.core.llm.structured import OUTPUT_TOOL
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.logging import get_logger
+from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
 
 log = get_logger(__name__)
@@ -63,7 +64,7 @@ MAX_REPAIRS = 2
 
 STOPPED = "stopped"
 COMPLETE = "complete"
-NO_USE = TokenUsage()
+_ENTRY_FIELDS = set(ThreadEntry.model_fields)
 
 
 @dataclass(slots=True)
@@ -82,15 +83,17 @@ class TurnRun:
     options: RunOptions
     emit: Emit
     turn_id: str = ""
-    begun: float = 0.0
     first_entry: int = 0
-    limits: UsageLimits = field(default_factory=UsageLimits)
+    limits: UsageLimits = DEFAULT_LIMITS
     journal: EffectJournal = field(default_factory=ThreadJournal)
     output: OutputSpec[Any] | None = None
     tools: dict[str, Tool] = field(default_factory=dict)
-    memory: tuple[ChatMessage, ...] | None = None
+    call_ids: set[str] = field(default_factory=set)
+    call_counts: dict[str, int] = field(default_factory=dict)
     adding: asyncio.Lock = field(default_factory=asyncio.Lock)
-    under_way: dict[str, list[TokenUsage]] = field(default_factory=dict)
+    account: TurnAccount = field(init=False)
+    prompter: Prompter = field(init=False)
+    asker: ModelAsker = field(init=False)
 
     async def run(self, given: AgentInput) -> AgentResponse[Any]:
         """Take the turn to its end, or to where it waits for answers."""
@@ -104,13 +107,20 @@ class TurnRun:
 
     async def _run(self, given: AgentInput) -> AgentResponse[Any]:
         self._prepare()
+        self.account.follow(self.thread)
+        try:
+            return await self._take_steps(given)
+        finally:
+            self.account.leave(self.thread)
+
+    async def _take_steps(self, given: AgentInput) -> AgentResponse[Any]:
         await self._find_tools()
         await self._take_in(given)
         await self.emit(self._chunk(ChunkKind.STARTED))
         while True:
             turn = self._turn
             if turn.ended:
-                return await self._response(turn)
+                return self._response(turn)
             has_output = self.output is not None
             step = next_step(turn, self.tools, time.time(), self.options.approval_s, has_output=has_output)
             match step:
@@ -119,26 +129,36 @@ class TurnRun:
                 case SettleCalls():
                     await self._settle(step.results)
                 case RunCalls():
-                    await self._run_calls(turn, step)
+                    await self._run_calls(step)
                 case AskFor():
-                    if not await self._ask(turn, step):
-                        return await self._response(self._turn)
+                    if not await self._ask(step):
+                        return self._response(self._turn)
                 case CheckAnswer():
                     await self._check_answer(turn, step.message)
                 case never:
                     assert_never(never)
 
     def _prepare(self) -> None:
-        self.begun = time.monotonic()
-        self.first_entry = len(self.thread.entries)
-        self.limits = self.options.limits or self.agent.limits
-        self.journal = self.options.journal or ThreadJournal()
-        kind = self.options.output_type or self.agent.output_type
-        self.output = None if kind in (None, str) else output_spec(kind)
         if self.thread.metadata.agent != self.agent.name:
             raise ThreadMisfitError(
                 self.thread.id, self.agent.name, f"it belongs to agent {self.thread.metadata.agent!r}"
             )
+        self.first_entry = len(self.thread.entries)
+        self.journal = self.options.journal or ThreadJournal()
+        kind = self.options.output_type or self.agent.output_type
+        self.output = None if kind in (None, str) else output_spec(kind)
+        self.limits = self.options.limits or self.agent.limits
+        self.account = TurnAccount(self.limits, lambda: self._turn.usage, self.options.outer_limit)
+        self.prompter = Prompter(self.agent, self.thread, self.options, self.journal, self.output, self._keep)
+        self.asker = ModelAsker(
+            self.agent, self.thread.id, self.emit, self._piece, has_output=self.output is not None
+        )
+        self.call_ids = {
+            call.id
+            for one in self.thread.messages
+            if one.role is ChatRole.ASSISTANT
+            for call in one.tool_calls
+        }
 
     async def _find_tools(self) -> None:
         tools = list(self.agent.tools)
@@ -186,6 +206,15 @@ class TurnRun:
                 reason=reason or "",
                 notes=joined,
             )
+        for message in self._turn.messages:
+            self._count_calls(message)
+
+    def _count_calls(self, message: ChatMessage) -> None:
+        if message.role is ChatRole.ASSISTANT:
+            for call in message.tool_calls:
+                self.call_ids.add(call.id)
+                text = call_text(call)
+                self.call_counts[text] = self.call_counts.get(text, 0) + 1
 
     async def _refusal_of(self, call: ToolCall) -> str | None:
         for guard in self.agent.guards:
@@ -200,72 +229,52 @@ class TurnRun:
         return None
 
     async def _call_model(self, turn: ThreadTurn, number: int) -> None:
-        if (reached := self._limit_reached()) is not None:
+        if (reached := self.account.reached()) is not None:
             await self._add(ended=STOPPED, reason=reached)
             return
-        request = await self._request(turn)
+        request = await self.prompter.request(turn, self.tools)
         try:
-            stored = await self.journal.once(f"model.{number}", partial(self._ask_model, request))
+            reply = await self._reply_once(f"model.{number}", request)
         except BudgetExceededError as exc:
             await self._add(ended=STOPPED, reason=str(exc))
             return
-        reply = ModelReply.from_json(stored)
-        message = with_new_ids(reply.message, self.thread.messages)
-        named = message.model_copy(update={"author_name": self.agent.name})
+        usage = reply.usage.of_model(reply.replied_by or self.agent.model.name)
+        if (refused := reply.message.meta.get(REFUSED)) is not None:  # its words go nowhere
+            await self._add(usage=usage, ended=STOPPED, reason=str(refused))
+            return
+        message = self._named(reply.message)
         reason = why_no_answer(reply)
         # In one entry: a process that dies between two would take a refusal for an answer.
-        ended = STOPPED if reason else COMPLETE if self._is_answer(named) else None
-        usage = reply.usage.of_model(reply.replied_by or self.agent.model.name)
-        await self._add(messages=(named,), usage=usage, ended=ended, reason=reason or "")
+        ended = STOPPED if reason else COMPLETE if self._is_answer(message) else None
+        await self._add(messages=(message,), usage=usage, ended=ended, reason=reason or "")
         if ended == COMPLETE:
             await self._learn_all()
 
-    def _limit_reached(self, unsettled: TokenUsage = NO_USE) -> str | None:
-        """Return the limit that forbids more use of models: of this agent, or of one that called it."""
-        under_way = sum((usage for used in self.under_way.values() for usage in used), unsettled)
-        worked_s = time.monotonic() - self.begun
-        reached = limit_before_model(self.limits, self._turn.usage + under_way, worked_s)
-        if reached is not None or (outer_limit := self.options.outer_limit) is None:
-            return reached
-        outer = outer_limit(under_way)
-        return None if outer is None else f"the agent that called it stopped: {outer}"
+    async def _reply_once(self, key: str, request: ModelRequest) -> ModelReply:
+        """Return a reply; in the form that it has in the journal, if it comes from there."""
+        if isinstance(self.journal, ThreadJournal):
+            return await self.asker.ask(request)
+        made: list[ModelReply] = []
 
-    async def _ask_model(self, request: ModelRequest) -> JSONValue:
-        observer = current_observer()
-        if observer is None:
-            return (await self._reply_to(request)).to_json()
-        with observer.chat(self.agent.name, self.thread.id, self.agent.model.name, request) as work:
-            reply = await self._reply_to(request)
-            work.replied(reply)
-        return reply.to_json()
+        async def effect() -> JSONValue:
+            made.append(await self.asker.ask(request))
+            return kept_form(self.journal, made[-1].to_json())
 
-    async def _reply_to(self, request: ModelRequest) -> ModelReply:
-        async with opened_stream(self.agent.model, request) as deltas:
-            async for delta in deltas:
-                if delta.restarted:
-                    await self.emit(self._chunk(ChunkKind.RESTARTED))
-                if delta.text:
-                    await self.emit(self._chunk(ChunkKind.TEXT, text=delta.text))
-                if delta.thinking:
-                    await self.emit(self._chunk(ChunkKind.THINKING, text=delta.thinking))
-                if delta.reply is not None:
-                    return delta.reply
-        raise CutReplyError(self.agent.model.name, "its stream ended without a whole reply")
+        stored = await self.journal.once(key, effect)
+        return made[-1] if made else ModelReply.from_json(stored)
 
-    async def _request(self, turn: ThreadTurn) -> ModelRequest:
-        memory = await self._remembered(turn)
-        said = self.thread.messages
-        before = len(said) - len(turn.messages)
-        messages: Sequence[ChatMessage] = well_formed((*said[:before], *memory, *said[before:]))
-        if (reducer := self.agent.reducer) and reducer.needs_reduction(messages):
-            messages = well_formed(await reducer.reduce(messages, self._keep))
-        request = ModelRequest(
-            instructions=self.agent.instructions,
-            tools=tuple(tool.definition for tool in self.tools.values()),
-            messages=tuple(messages),
-            settings=self.agent.settings.overlaid(self.options.settings),
+    def _named(self, message: ChatMessage) -> ChatMessage:
+        """Return a reply with its author, and with ids of calls that are new in the thread."""
+        ids = [call.id for call in message.tool_calls]
+        if len(set(ids)) < len(ids) or not self.call_ids.isdisjoint(ids):
+            message = with_new_ids(message, self.thread.messages)
+        named = unchecked(
+            ChatMessage,
+            {**vars(message), "author_name": self.agent.name},
+            message.model_fields_set | {"author_name"},
         )
-        return self.output.bind(request, self._structured) if self.output else request
+        self._count_calls(named)
+        return named
 
     async def _keep(self, key: str, effect: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
         notes = self.thread.notes
@@ -275,32 +284,15 @@ class TurnRun:
         await self._add(notes={key: kept})
         return kept
 
-    @property
-    def _structured(self) -> StructuredMode:
-        return self.agent.structured or self.agent.model.capabilities.structured
-
-    async def _remembered(self, turn: ThreadTurn) -> tuple[ChatMessage, ...]:
-        if self.memory is None:
-            found: list[ChatMessage] = []
-            for number, provider in enumerate(self.agent.memory):
-                kept = await self.journal.once(
-                    f"memory.{number}.before", partial(recall, provider, self._scope, turn.messages)
-                )
-                found += [ChatMessage.from_json(one) for one in kept] if isinstance(kept, list) else []
-            self.memory = tuple(found)
-        return self.memory
-
-    @property
-    def _scope(self) -> MemoryScope:
-        facts = self.thread.metadata
-        return MemoryScope(agent=self.agent.name, user_id=facts.user_id, thread_id=self.thread.id)
-
-    async def _run_calls(self, turn: ThreadTurn, step: RunCalls) -> None:
-        new = [call for _, call in step.calls if call.id not in (turn.paused or {})]
-        reached = limit_before_tools(self.limits, turn.usage, turn.messages, len(new)) if new else None
+    async def _run_calls(self, step: RunCalls) -> None:
+        paused = self._turn.paused or {}
+        new = [call for _, call in step.calls if call.id not in paused]
+        reached = self._limit_before(new) if new else None
         if reached is not None:
             await self._add(ended=STOPPED, reason=reached)
             return
+        for key, call in step.calls:  # all at once, before any other agent is asked for its limits
+            self.account.begin(key, is_first=call.id not in paused)
         if len(step.calls) == 1:
             await self._run_call(*step.calls[0])
             return
@@ -313,30 +305,46 @@ class TurnRun:
             if isinstance(one, BaseException):
                 raise one
 
+    def _limit_before(self, calls: Collection[ToolCall]) -> str | None:
+        """Return the limit that forbids these calls, in words."""
+        reply = self._turn.reply
+        asked = () if reply is None else reply.tool_calls
+        reached = self.account.reached(new_calls=len(calls))
+        return reached or limit_of_repeats(self.limits, asked, self.call_counts)
+
     async def _run_call(self, key: str, call: ToolCall) -> None:
-        used = self.under_way[key] = []
         kept = (self._turn.paused or {}).get(call.id)
-
-        async def effect() -> JSONValue:
-            if (reason := await self._refusal_of(call)) is not None:
-                return store_call(failed(call, reason), used, is_first=kept is None)
-            found = await self._call(call, self._context(key, call, used, self._continued(call, kept)))
-            return store_call(found, used, is_first=kept is None)
-
         if kept is None:
             await self.emit(self._chunk(ChunkKind.TOOL_STARTED, tool_call=call))
-        whole, usage = restore_call(await self.journal.once(key, effect))
+        whole, usage = await self._result_once(key, call, kept)
         if isinstance(whole, ToolPause):
             next_one = KeptPause(number=kept.number + 1 if kept else 1, pause=whole)
-            await self._add(usage=usage, paused={call.id: next_one})
-            del self.under_way[key]
+            await self._add(usage=usage, paused={call.id: next_one}, work=key)
             return
         result, notes = cut_result(whole)
-        await self._add(messages=(ChatMessage.tool(result),), usage=usage, notes=notes)
-        del self.under_way[key]
+        await self._add(messages=(ChatMessage.tool(result),), usage=usage, notes=notes, work=key)
         if notes:
             self._find_reader()
         await self.emit(self._chunk(ChunkKind.TOOL_FINISHED, tool_result=result))
+
+    async def _result_once(
+        self, key: str, call: ToolCall, kept: KeptPause | None
+    ) -> tuple[ToolResult | ToolPause, TokenUsage]:
+        made: list[ToolResult | ToolPause] = []
+
+        async def effect() -> JSONValue:
+            reason = await self._refusal_of(call) if self.agent.guards else None
+            if reason is not None:
+                made.append(failed(call, reason))
+            else:
+                made.append(await self._call(call, self._context(key, call, self._continued(call, kept))))
+            if not is_stored:
+                return None
+            return kept_form(self.journal, store_call(made[-1], self.account.spent(key)))
+
+        is_stored = not isinstance(self.journal, ThreadJournal)
+        stored = await self.journal.once(key, effect)
+        return (made[-1], self.account.spent(key)) if made else restore_call(stored)
 
     async def _call(self, call: ToolCall, context: ToolContext) -> ToolResult | ToolPause:
         observer = current_observer()
@@ -356,9 +364,7 @@ class TurnRun:
         answers = {key: answer_in_time(one, turn.answers, now) for key, one in asked.items()}
         return Continued(kept.pause, {key: one for key, one in answers.items() if one is not None})
 
-    def _context(
-        self, key: str, call: ToolCall, used: list[TokenUsage], continued: Continued | None
-    ) -> ToolContext:
+    def _context(self, key: str, call: ToolCall, continued: Continued | None) -> ToolContext:
         return ToolContext(
             agent=self.agent.name,
             thread_id=self.thread.id,
@@ -369,9 +375,9 @@ class TurnRun:
             path=(*self.options.path, self.agent.name),
             facts=self.options.facts or {},
             report=self.emit,
-            add_usage=used.append,
+            add_usage=partial(self.account.spend, key),
             journal=PartJournal(self.journal, f"{key}/"),
-            limit_reached=self._limit_reached,
+            limit_reached=self.account.reached,
             continued=continued,
             refusal_of=self._refusal_of,
         )
@@ -384,10 +390,10 @@ class TurnRun:
         if notes:
             self._find_reader()
 
-    async def _ask(self, turn: ThreadTurn, step: AskFor) -> bool:
+    async def _ask(self, step: AskFor) -> bool:
         """Ask, and return whether the turn can continue at once."""
-        new = [one for one in step.requests if not one.asked_by]
-        reached = limit_before_tools(self.limits, turn.usage, turn.messages, len(new)) if new else None
+        new = [one.call for one in step.requests if one.call is not None and not one.asked_by]
+        reached = self._limit_before(new) if new else None
         if reached is not None:
             await self._add(ended=STOPPED, reason=reached)
             return True
@@ -420,7 +426,7 @@ class TurnRun:
         return failed(call, reason) if isinstance(reason, str) else None
 
     async def _check_answer(self, turn: ThreadTurn, message: ChatMessage) -> None:
-        for guard in self.agent.guards:
+        for guard in () if message.meta.get(CHECKED) else self.agent.guards:
             if (reason := await guard.check_answer(message)) is not None:
                 await self._add(ended=STOPPED, reason=reason)
                 return
@@ -435,11 +441,12 @@ class TurnRun:
 
     def _is_answer(self, message: ChatMessage) -> bool:
         """Whether a reply ends the turn as it is: there is nothing to call, and nothing to check."""
-        return not message.tool_calls and not self.agent.guards and self.output is None
+        is_checked = not self.agent.guards or bool(message.meta.get(CHECKED))
+        return not message.tool_calls and is_checked and self.output is None
 
     async def _learn_all(self) -> None:
         for number, provider in enumerate(self.agent.memory):
-            learning = partial(learn, provider, self._scope, self._turn.messages)
+            learning = partial(learn, provider, self.prompter.scope, self._turn.messages)
             await self.journal.once(f"memory.{number}.after", learning)
 
     async def _repair(self, turn: ThreadTurn, message: ChatMessage, wanted: str, faults: str) -> None:
@@ -468,43 +475,37 @@ class TurnRun:
         is_input: bool = False,
         notes: dict[str, JSONValue] | None = None,
         paused: dict[str, KeptPause] | None = None,
+        work: str | None = None,
     ) -> None:
-        entry = ThreadEntry(
-            turn=self.turn_id,
-            messages=tuple(messages),
-            is_input=is_input,
-            usage=usage,
-            asked=tuple(asked),
-            answers=tuple(answers),
-            ended=ended,
-            paused=paused or {},
-            notes=notes or {},
-            reason=reason,
-        )
+        """Add an entry to the thread; ``work`` is the key of the call that it ends."""
+        facts: dict[str, object] = {
+            "turn": self.turn_id,
+            "messages": tuple(messages),
+            "is_input": is_input,
+            "usage": usage,
+            "asked": tuple(asked),
+            "answers": tuple(answers),
+            "ended": ended,
+            "reason": reason,
+            "notes": notes or {},
+            "state": None,
+            "paused": paused or {},
+        }
+        entry = unchecked(ThreadEntry, facts, _ENTRY_FIELDS)
         async with self.adding:  # calls end at the same time, and entries are numbered
+            if work is not None:
+                self.account.enter(work)
             await self.thread.append(entry)
         for message in entry.messages:
             if message.role is ChatRole.ASSISTANT and not is_input:
                 await self.emit(self._chunk(ChunkKind.MESSAGE, message=message))
 
-    async def _response(self, turn: ThreadTurn) -> AgentResponse[Any]:
+    def _response(self, turn: ThreadTurn) -> AgentResponse[Any]:
         added = self.thread.entries[self.first_entry :]
-        status = ResponseStatus.NEEDS_INPUT if turn.ended is None else ResponseStatus(turn.ended)
-        response: AgentResponse[Any] = AgentResponse(
-            agent=self.agent.name,
-            thread_id=self.thread.id,
-            turn=turn.id,
-            status=status,
-            messages=tuple(one for entry in added for one in entry.messages if one.role is not ChatRole.USER),
-            text=turn.reply.text if turn.reply else "",
-            usage=turn.usage,
-            pending=turn.pending if turn.ended is None else (),
-            reason=turn.reason,
-        )
-        if self.output is None or status is not ResponseStatus.COMPLETE or turn.reply is None:
-            return response
-        output, data = self.output.read(turn.reply)
-        return response.model_copy(update={"data": data}).with_output(output)
+        return response_of(turn, added, self.agent.name, self.thread.id, self.output)
+
+    def _piece(self, kind: ChunkKind, text: str) -> AgentChunk:
+        return self._chunk(kind, text=text)
 
     def _chunk(self, kind: ChunkKind, **facts: Any) -> AgentChunk:  # noqa: ANN401  # fields of the chunk
         return AgentChunk(kind=kind, author_name=self.agent.name, path=self.options.path, **facts)

@@ -8,7 +8,7 @@ from agentic.core.graph.checkpoints.store import SCHEMA_VERSION
 from agentic.core.graph.codec.codec import Codec
 from agentic.core.graph.codec.payload import Payload
 from agentic.core.graph.errors import stored_error
-from agentic.core.graph.model.events import CONTENT_KEY, content_hash, large_text
+from agentic.core.graph.model.events import CONTENT_KEY, content_hash, large_text, large_text_of
 from agentic.core.graph.model.messages import Activation, ActivationResult, Sent, Trail
 from agentic.core.graph.model.progress import Asked, FailedAttempt, Progress, SubRun
 from agentic.core.graph.model.state import FanInBuffer, ItemOutcome, MapProgress, Parked, RunState, state_of
@@ -31,7 +31,7 @@ class StateEncoder:
     def value(self, payload: Payload) -> JSONValue:
         """Return a value, or its hash when it is large."""
         data = payload.data if self._codec is None else payload.stored(self._codec)
-        text = large_text(data)
+        text = large_text_of(payload) if data is payload.data else large_text(data)
         if text is None:
             return data
         name = content_hash(text)

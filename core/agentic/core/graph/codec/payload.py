@@ -15,7 +15,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from agentic.core.errors import name_of, text_of
-from agentic.core.graph.codec.codec import Codec, describe
+from agentic.core.graph.codec.codec import Codec, describe, from_text, to_text
 from agentic.core.graph.errors import MessageCopyError
 from agentic.core.types import JSONValue
 
@@ -25,6 +25,19 @@ _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
 _ATOMS = (
     str, int, float, complex, bytes, type(None), Enum, date, time, timedelta, Decimal, PurePath, UUID,
 )  # fmt: skip
+
+
+class JSONText:
+    """A JSON value as its text: ``ctx.once`` stores it as it is, and returns the value later.
+
+    Attributes:
+        text: As :func:`~agentic.core.graph.codec.codec.to_text` writes it.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
 
 class Payload:
@@ -37,9 +50,10 @@ class Payload:
         value: The value. Its receiver may change it, unless ``is_immutable``; the JSON stays as sent.
         is_immutable: Whether the value can be shared.
         is_exact: Whether the JSON can be turned back into the value.
+        is_small: Whether an event holds its JSON itself; None until that was measured.
     """
 
-    __slots__ = ("_data", "_make_data", "is_exact", "is_immutable", "value")
+    __slots__ = ("_data", "_make_data", "is_exact", "is_immutable", "is_small", "value")
 
     def __init__(
         self,
@@ -53,6 +67,7 @@ class Payload:
         self.value = value
         self.is_immutable = is_immutable
         self.is_exact = is_exact
+        self.is_small: bool | None = None
         self._make_data = make_data
         self._data = data
 
@@ -64,6 +79,10 @@ class Payload:
             self._make_data = None
         return self._data
 
+    def stored_text(self, codec: Codec) -> str:
+        """Return the text of :meth:`stored`. Raises as it does."""
+        return self.value.text if type(self.value) is JSONText else to_text(self.stored(codec))
+
     def stored(self, codec: Codec) -> JSONValue:
         """Return the JSON from which :meth:`Codec.decode` makes the value.
 
@@ -74,6 +93,8 @@ class Payload:
 
     def copy_value(self) -> object:
         """Return the value itself if it is immutable, else a new copy."""
+        if type(self.value) is JSONText:
+            return from_text(self.value.text)
         return self.value if self.is_immutable else _copied(self.value)
 
     def for_next_receiver(self) -> Payload:
@@ -91,6 +112,11 @@ class PayloadPacker(Protocol):
     def __call__(self, value: object, /) -> Payload:
         """Return ``value`` as a payload."""
         ...
+
+
+def pack_text(text: JSONText) -> Payload:
+    """Return a text as the payload of its value."""
+    return Payload(text, make_data=lambda _: from_text(text.text), is_immutable=True, is_exact=True)
 
 
 def pack(value: object) -> Payload:

@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, cast, overload
 from typing_extensions import TypeVar as DefaultTypeVar
 
 from agentic.core.graph.codec.codec import describe
-from agentic.core.graph.codec.payload import Payload
+from agentic.core.graph.codec.payload import JSONText, Payload, pack_text
 from agentic.core.graph.definition.entry import HandlerEntry
 from agentic.core.graph.definition.run_services import BaseWorkflow, KeptEffects, SubCall
 from agentic.core.graph.errors import (
@@ -292,7 +292,11 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 kept = self._find_once(key)
                 if kept is None:
                     result = function()
-                    kept = self._entry.services.pack(await result if inspect.isawaitable(result) else result)
+                    value: object = await result if inspect.isawaitable(result) else result
+                    if type(value) is JSONText:  # its caller has the value
+                        await self._keep_once(key, pack_text(value))
+                        return value
+                    kept = self._entry.services.pack(value)
                     await self._keep_once(key, kept)
         return kept.copy_value()
 
@@ -311,7 +315,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._entry.kept_once[key] = kept
 
     def _effects_of(self, prefix: str) -> KeptEffects | None:
-        """Return the effects of a sub-run: they are among those of this activation, after a prefix."""
+        """Return the effects of a sub-run: this activation keeps them, after a prefix."""
         if not self._entry.services.keeps_effects:
             return None
         return KeptEffects(

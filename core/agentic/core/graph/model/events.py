@@ -239,7 +239,7 @@ def _inline(fact: object, contents: dict[str, str]) -> JSONValue:
         return fact
     if isinstance(fact, Payload):
         data = fact.data
-        text = large_text(data)
+        text = large_text_of(fact)
         if text is None:
             return data
         name = content_hash(text)
@@ -258,3 +258,12 @@ def large_text(data: JSONValue) -> str | None:
         return None
     text = to_text(data)
     return text if len(text) > INLINE_BYTES else None
+
+
+def large_text_of(payload: Payload) -> str | None:
+    """Do :func:`large_text` for the JSON of a payload; a small one is measured once."""
+    if payload.is_small:
+        return None
+    text = large_text(payload.data)
+    payload.is_small = text is None
+    return text

@@ -63,7 +63,7 @@ def write_value(codec: Codec, payload: Payload) -> str:
     Raises:
         UnencodableError: It cannot be stored.
     """
-    return to_text(payload.stored(codec))
+    return payload.stored_text(codec)
 
 
 def read_value(codec: Codec, text: str) -> Payload:
