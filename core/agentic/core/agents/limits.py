@@ -85,7 +85,7 @@ def limit_of_repeats(limits: UsageLimits, calls: Sequence[ToolCall], counts: Map
         calls: Of the last reply.
         counts: How often each call was asked for in the turn, by its text.
     """
-    if limits.max_repeats is None:
+    if limits.max_repeats is None or max(counts.values(), default=0) <= limits.max_repeats:
         return None
     for call in calls:
         if (count := counts.get(call_text(call), 0)) > limits.max_repeats:

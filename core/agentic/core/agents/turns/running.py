@@ -496,8 +496,8 @@ class TurnRun:
             if work is not None:
                 self.account.enter(work)
             await self.thread.append(entry)
-        for message in entry.messages:
-            if message.role is ChatRole.ASSISTANT and not is_input:
+        for message in () if is_input else entry.messages:
+            if message.role is ChatRole.ASSISTANT:
                 await self.emit(self._chunk(ChunkKind.MESSAGE, message=message))
 
     def _response(self, turn: ThreadTurn) -> AgentResponse[Any]:
