@@ -46,6 +46,11 @@ class LimitCheck(Protocol):
         ...
 
 
+def no_limit(_: TokenUsage = NO_USE, /, *, new_calls: int = 0) -> None:
+    """Allow everything: a :class:`LimitCheck` for tools outside of agents."""
+    del new_calls
+
+
 def limit_before_model(limits: UsageLimits, usage: TokenUsage, worked_s: float) -> str | None:
     """Return the limit that forbids another request to the model, in words; else None."""
     if limits.max_cost_usd is not None and usage.cost_usd is None:

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, ValidationError
 
 from agentic.core.agents.errors import ToolArgumentsError, ToolDefinitionError, ToolError
 from agentic.core.agents.journal import ThreadJournal
+from agentic.core.agents.limits import no_limit
 from agentic.core.agents.responses import AgentChunk
 from agentic.core.agents.tools.calling import call_tool
 from agentic.core.agents.tools.pausing import ToolPause
@@ -167,7 +168,7 @@ class AgenticTool(BaseTool):
             report=report,
             add_usage=add_usage,
             journal=ThreadJournal(),
-            limit_reached=lambda _: None,
+            limit_reached=no_limit,
         )
 
 
