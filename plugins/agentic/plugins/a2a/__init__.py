@@ -60,7 +60,14 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    return loaded(__name__, _HOMES, name)
+    try:
+        return loaded(__name__, _HOMES, name)
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] == "agentic":
+            raise
+        from agentic.plugins.a2a.errors import MissingA2ASdkError
+
+        raise MissingA2ASdkError(exc.name or "") from exc
 
 
 @hookimpl

@@ -12,10 +12,11 @@ class A2AError(AgentError):
 class MissingA2ASdkError(A2AError, ImportError):
     """The extra is not installed."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str) -> None:
         super().__init__(
-            "A2A over HTTP needs the A2A SDK, which is not installed: pip install 'agentic-pipelines[a2a]'"
+            f"A2A needs the module {module!r}, which is not installed: pip install 'agentic-pipelines[a2a]'"
         )
+        self.module = module
 
 
 class RemoteAddressError(A2AError, ValueError):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import Any
 
 import httpx
@@ -27,9 +28,12 @@ from tests.integration.plugins.a2a.scene import (
 from agentic.core.agents import Agent, ChatAgent, ToolError, tool
 from agentic.core.bus import Bus, MemoryBus
 from agentic.core.llm import ScriptedModel, ToolCall
+from agentic.plugins import a2a
 from agentic.plugins.a2a import AgentService, serve_agent
 from agentic.plugins.a2a.nats.frames import subject_of
 from agentic.plugins.a2a.nats.transport import nats_client
+from agentic.plugins.a2a.serving import handler
+from agentic.plugins.a2a.tasks.entries import EntryKind, TaskEntry
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("AG22", "AG24")]
 
@@ -258,3 +262,62 @@ async def test_a_message_that_lacks_something_or_is_too_large_is_refused() -> No
             await client.get_task(pb.GetTaskRequest(id="f" * 32))
         listed = await client.list_tasks(pb.ListTasksRequest())
         assert MessageToDict(listed).get("tasks") is None
+
+
+async def test_a_server_that_ends_in_good_order_hands_its_task_over_at_once() -> None:
+    bus, agent = MemoryBus(), Reciter(1)
+    subject = subject_of("default", "reciter")
+    request = saying("Recite.")
+    request.configuration.return_immediately = True
+    async with serve_agent(agent, bus, lease_s=3_600):
+        task = await everything_at_once(await nats_client(bus, subject), request)
+        await agent.has_begun.wait()
+    agent.may_end.set()
+    async with serve_agent(agent, bus, lease_s=3_600) as service:
+        client = await nats_client(bus, subject)
+        events = await everything(client, request)  # the same message: its task
+        assert events[0].task.id == task.id
+        assert events[-1].status_update.status.state == pb.TaskState.TASK_STATE_COMPLETED
+        _, view = await service.view("", task.id)
+    assert (agent.started, view.runs, view.tries) == (2, 2, 1)
+
+
+async def test_a_task_that_every_server_dies_of_fails() -> None:
+    bus, agent = MemoryBus(), Reciter(1)
+    service = AgentService(agent, bus)
+    body = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Recite."}]}
+    key = await service.accept(body, "")
+    for number in range(1, 6):  # as five dead servers leave it
+        view = await service.tasks.read(key)
+        assert view is not None
+        await service.tasks.append(view, [TaskEntry(kind=EntryKind.BEGUN, at=1.0, run=number)])
+    async with serve_agent(agent, bus):
+        client = await nats_client(bus, subject_of("default", "reciter"))
+        with suppress(wrong.UnsupportedOperationError):  # it may have ended already
+            async with aclosing(client.subscribe(pb.SubscribeToTaskRequest(id=key.task))) as events:  # type: ignore[type-var]
+                [event async for event in events]
+        task = await client.get_task(pb.GetTaskRequest(id=key.task))
+    assert task.status.state == pb.TaskState.TASK_STATE_FAILED
+    assert "5 servers, one after the other, have died" in task.status.message.parts[0].text
+    assert agent.started == 0
+
+
+async def test_callers_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handler, "MAX_WAITING", 1)
+    agent = Reciter(1)
+    async with reached(agent, "bus") as client:
+        waiting = asyncio.create_task(everything(client, saying("Recite.")))
+        await agent.has_begun.wait()
+        with pytest.raises(wrong.InternalError, match="too many callers"):
+            await everything(client, saying("Recite."))
+        agent.may_end.set()
+        assert (await waiting)[-1].status_update.status.state == pb.TaskState.TASK_STATE_COMPLETED
+
+
+async def test_without_the_sdk_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> object:
+        raise ModuleNotFoundError("No module named 'a2a'", name="a2a")
+
+    monkeypatch.setattr(a2a, "loaded", missing)
+    with pytest.raises(ImportError, match=r"pip install 'agentic-pipelines\[a2a\]'"):
+        a2a.__getattr__("ProxyAgent")

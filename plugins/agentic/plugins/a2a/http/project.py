@@ -21,7 +21,7 @@ from agentic.executors.serving.project import ServedProject
 from agentic.mappers import list_agents
 from agentic.plugins.a2a.http.app import agent_routes
 from agentic.plugins.a2a.serving.service import AgentService
-from agentic.plugins.a2a.tasks.log import BUCKET, TaskLog
+from agentic.plugins.a2a.tasks.log import BUCKET, KEPT_S, TaskLog
 
 SWEEP_S = 5.0
 MAX_AGENTS = 64
@@ -81,7 +81,7 @@ class ProjectAgents:
 
     async def continue_tasks(self) -> None:
         """Work on the tasks that another server has left."""
-        bucket = self._project.bus.bucket(BUCKET, project=self._project.name)
+        bucket = self._project.bus.bucket(BUCKET, project=self._project.name, ttl_s=KEPT_S)
         for name in (await in_thread(self._names))[:MAX_AGENTS]:
             if await TaskLog(bucket, name).open_tasks():
                 await self._find(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from types import CoroutineType
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -33,6 +33,9 @@ T = TypeVar("T")
 
 MAX_PAGE = 100
 FIRST_PAGE = 50
+MAX_WAITING = 1_000
+"""Callers of one agent that wait for tasks, or read their events, at a time."""
+
 MAX_LISTED = 1_000
 """Of a caller's tasks, the newest: a list looks at no others."""
 
@@ -98,6 +101,7 @@ class AgentRequests(RequestHandler):
 
     def __init__(self, service: AgentService, card: pb.AgentCard) -> None:
         self._service = service
+        self._waiting_count = 0
         self.card = card
 
     @answering
@@ -243,9 +247,24 @@ class AgentRequests(RequestHandler):
             raise UnknownTaskError(key.task)
         return view
 
+    @asynccontextmanager
+    async def _waiting(self) -> AsyncGenerator[None, None]:
+        """Count a caller that waits for a task.
+
+        Raises:
+            InternalError: Too many callers wait.
+        """
+        if self._waiting_count >= MAX_WAITING:
+            raise wrong.InternalError("too many callers wait for tasks; ask again later")
+        self._waiting_count += 1
+        try:
+            yield
+        finally:
+            self._waiting_count -= 1
+
     async def _settled(self, key: TaskKey, view: TaskView) -> TaskView:
         if view.is_open:
-            async with aclosing(self._service.tasks.follow(key, view.count)) as entries:
+            async with self._waiting(), aclosing(self._service.tasks.follow(key, view.count)) as entries:
                 async for _, entry in entries:
                     view = view.with_entry(entry)
                     if not view.is_open:
@@ -256,7 +275,7 @@ class AgentRequests(RequestHandler):
         """Iterate over the events after a number, until the task has ended or waits."""
         if not view.is_open and after >= view.count:
             return
-        async with aclosing(self._service.tasks.follow(key, after)) as entries:
+        async with self._waiting(), aclosing(self._service.tasks.follow(key, after)) as entries:
             async for number, entry in entries:
                 if entry.is_event:
                     yield event_message(view, number, entry)
