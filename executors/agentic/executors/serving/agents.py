@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from agentic.core.agents.agent import Agent
@@ -14,12 +16,48 @@ from agentic.executors.background.runs import DurableBackgroundRuns
 from agentic.executors.durable.runs.service import RunService
 from agentic.mappers import AgentModel, Database, find_agent
 
+MAX_THREADS = 10_000
 MAX_KEPT = 64
 """Agents that are kept ready; each may have open connections to its models."""
 
 
+class ThreadRuns:
+    """The newest run of each thread that this process has begun: a second one at the same time is refused."""
+
+    def __init__(self) -> None:
+        self._newest: OrderedDict[str, str] = OrderedDict()
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._callers: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def beginning(self, thread_id: str) -> AsyncIterator[None]:
+        """Let one call at a time begin a run of a thread: the next one sees it."""
+        lock = self._locks.setdefault(thread_id, asyncio.Lock())
+        self._callers[thread_id] += 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._callers[thread_id] -= 1
+            if not self._callers[thread_id]:
+                del self._callers[thread_id], self._locks[thread_id]
+
+    def note(self, thread_id: str, run_id: str) -> None:
+        """Remember the newest run of a thread."""
+        self._newest[thread_id] = run_id
+        while len(self._newest) > MAX_THREADS:
+            self._newest.popitem(last=False)
+
+    def newest(self, thread_id: str) -> str:
+        """Return the newest run of a thread; "" if this process has begun none."""
+        return self._newest.get(thread_id, "")
+
+
 class ServedAgents:
     """Makes agents ready for messages, by name.
+
+    Attributes:
+        threads: The runs of their threads.
 
     Args:
         database: Has them.
@@ -35,6 +73,7 @@ class ServedAgents:
         self._project_id = project_id
         self._runs = runs
         self._bus = bus
+        self.threads = ThreadRuns()
         self._ready: OrderedDict[str, TalkingAgent] = OrderedDict()
         self._making = asyncio.Lock()
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,8 +60,6 @@ class Talks:
 
     def __init__(self, project: ServedProject) -> None:
         self._project = project
-        self._newest: dict[str, str] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
 
     async def begin(
         self,
@@ -101,7 +98,7 @@ class Talks:
             return await self._accept(talking.agent, given, talking.agent.new_thread(user_id=user_id), None)
         if thread_id.startswith(talking.reserved):
             raise NotTalkingError(name, f"thread {thread_id!r} belongs to an execution; use another thread")
-        async with self._beginning(thread_id):
+        async with self._project.agents.threads.beginning(thread_id):
             wanted = {one.request_id for one in parted(given)[1]}
             if key is not None:
                 known = await self.known(name, thread_id, key, lambda one: one.request_id in wanted)
@@ -119,7 +116,7 @@ class Talks:
         response = await agent.run(given, thread, options=options)
         if response.token is None:
             raise NotTalkingError(agent.name, "it has no background runs")
-        self._note(thread.id, response.token.task_id)
+        self._project.agents.threads.note(thread.id, response.token.task_id)
         token = response.token if not parted(given)[1] else response.token.after(first)
         return Talk(agent=agent, token=token, is_known=False)
 
@@ -200,20 +197,6 @@ class Talks:
             response = await agent.background.poll(agent, token)
         return response
 
-    @asynccontextmanager
-    async def _beginning(self, thread_id: str) -> AsyncIterator[None]:
-        """Let one call at a time begin a run of a thread: the next one sees it."""
-        lock = self._locks.setdefault(thread_id, asyncio.Lock())
-        async with lock:
-            yield
-        if not lock.locked():
-            self._locks.pop(thread_id, None)
-
-    def _note(self, thread_id: str, task_id: str) -> None:
-        self._newest[thread_id] = task_id
-        while len(self._newest) > 10_000:
-            del self._newest[next(iter(self._newest))]
-
     async def _check_free(self, thread: AgentThread) -> None:
         """Check that no run works on a thread; a turn whose run has ended early is continued.
 
@@ -221,7 +204,7 @@ class Talks:
             TaskUnderWayError: One does.
         """
         turn = thread.turn
-        begun = [self._newest.get(thread.id, "")]
+        begun = [self._project.agents.threads.newest(thread.id)]
         if turn is not None and not turn.ended and not turn.pending:
             begun.append(task_name(thread.id, turn.id))
         for task_id in filter(None, begun):

@@ -16,7 +16,7 @@ from tests.unit.core.hooks.conftest import Site
 
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline import read_spec
-from agentic.mappers import find_project
+from agentic.mappers import create_execution, find_agent, find_project
 from agentic.mappers.catalog.pipelines import store_pipeline
 from agentic.plugins.serve.app import endpoints_of, make_app
 from agentic.plugins.serve.talks import Talks
@@ -168,6 +168,13 @@ async def test_a_stored_pipeline_runs_with_inputs(server: ServedHere) -> None:
     headers = {"prefer": "wait=30"}
     started = await server.http.post(f"{server.api}/executions", json=body, headers=headers)
     assert started.json()["status"] == "succeeded", started.text
+    with server.project.database.writing() as session:  # one that no worker has begun
+        waiting = create_execution(session, find_agent(session, server.project.id, "greeting")).id
+    other = {**body, "inputs": {"word": "bye"}}
+    busy = await server.http.post(f"{server.api}/executions", json=other)
+    assert (busy.status_code, busy.json()["code"]) == (409, "pipeline_busy")
+    await server.http.post(f"{server.api}/executions/{waiting}/cancel", json={})
+    assert (await server.http.post(f"{server.api}/executions", json=other)).status_code in (200, 202)
     bad = await server.http.post(f"{server.api}/executions", json={**body, "inputs": {}})
     assert bad.status_code == 422
     assert "word" in bad.json()["detail"]

@@ -12,6 +12,7 @@ from typing import Any, cast
 from sqlalchemy.orm import Session
 from starlette.responses import Response, StreamingResponse
 
+from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.threads import in_thread
 from agentic.core.types import RunId
@@ -51,6 +52,17 @@ from agentic.plugins.serve.api.views import (
 )
 
 PIPELINE_PLATFORM = "web"
+
+
+class PipelineBusyError(AgenticError):
+    """A pipeline runs with other inputs."""
+
+    def __init__(self, pipeline: str, execution_id: str) -> None:
+        super().__init__(
+            f"pipeline {pipeline!r} runs with other inputs; wait for execution {execution_id}, or cancel it"
+        )
+        self.pipeline = pipeline
+        self.execution_id = execution_id
 
 
 def execution_endpoints() -> Sequence[Endpoint]:
@@ -291,14 +303,27 @@ def _pipeline_agent(session: Session, project: ServedProject, body: ExecutionBod
     spec = read_spec(kept.spec, get_registry().actors)
     read_inputs(spec, body.inputs)
     owner = find_project(session, project.name)
+    pipeline = spec.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    config = {"pipeline": pipeline, "inputs": dict(body.inputs)}
     known = find_named(session, owner, spec.name)
     if known is not None and known.agent_platform != PIPELINE_PLATFORM:
         raise BadRequestError(f"agent {spec.name!r} of the project is not a pipeline; rename one of the two")
-    pipeline = spec.model_dump(mode="json", exclude_unset=True, by_alias=True)
-    facts = AgentFacts(
-        name=spec.name, platform=PIPELINE_PLATFORM, config={"pipeline": pipeline, "inputs": dict(body.inputs)}
+    if known is not None and known.config != config:
+        _check_idle(session, project, known)
+    return put_agent(
+        session, owner, AgentFacts(name=spec.name, platform=PIPELINE_PLATFORM, config=config), replace=True
     )
-    return put_agent(session, owner, facts, replace=True)
+
+
+def _check_idle(session: Session, project: ServedProject, agent: AgentModel) -> None:
+    """Check that no execution would get the inputs of another one: they are the agent's.
+
+    Raises:
+        PipelineBusyError: One is active.
+    """
+    active = ExecutionFilter(agent_id=agent.id, statuses=(ExecutionStatus.QUEUED, ExecutionStatus.RUNNING))
+    for execution in choose_executions(session, project.id, active, 1):
+        raise PipelineBusyError(agent.agent_name, execution.id)
 
 
 def _table(
