@@ -47,6 +47,24 @@ async def test_threads_of_projects_are_apart(migrated_database: Database) -> Non
     assert (await ours.load("t")).metadata.user_id == "ada"
 
 
+async def test_threads_are_listed_in_pages_newest_first(migrated_database: Database) -> None:
+    ours, theirs = store_of(migrated_database, "ours"), store_of(migrated_database, "theirs")
+    for number, created_at in enumerate((1.0, 3.0, 3.0, 2.0)):
+        facts = metadata(user_id="ada" if number else "bob").model_copy(update={"created_at": created_at})
+        await ours.create(f"t{number}", facts)
+    await theirs.create("x", metadata())
+    found: list[str] = []
+    after = None
+    while page := await ours.newest(1, after=after):
+        found.append(page[0].id)
+        after = page[0].id
+    assert found == ["t1", "t2", "t3", "t0"]
+    assert [one.id for one in await ours.newest(9, user_id="ada")] == ["t1", "t2", "t3"]
+    assert await ours.newest(9, agent="another") == []
+    with pytest.raises(ThreadNotFoundError):
+        await ours.newest(9, after="x")
+
+
 async def test_a_removed_project_takes_its_threads_along(migrated_database: Database) -> None:
     store = store_of(migrated_database, "ours")
     await store.create("t", metadata())
