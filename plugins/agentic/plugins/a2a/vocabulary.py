@@ -16,6 +16,12 @@ NATS_BINDING = "NATS"
 ANSWER = "answer"
 """Id of the artifact that has the text of an answer."""
 
+COUNTS = (
+    "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "thinking_tokens", "requests",
+    "tool_calls",
+)  # fmt: skip
+"""The use of models that a caller reads: neither their names nor prices."""
+
 OUTPUT = "output"
 """Id of the artifact that has the structured output."""
 

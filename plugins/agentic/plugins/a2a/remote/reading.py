@@ -15,7 +15,7 @@ from agentic.core.llm.usage import TokenUsage
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 from agentic.plugins.a2a.tasks.entries import TaskState
-from agentic.plugins.a2a.vocabulary import OUTPUT, SEQUENCE, plain
+from agentic.plugins.a2a.vocabulary import COUNTS, OUTPUT, SEQUENCE, plain
 
 MAX_CHARS = 4 * 1024 * 1024
 """Of the text of one answer."""
@@ -324,9 +324,7 @@ def _is_known(sequence: int | None, cursor: int | None, *, is_whole: bool) -> bo
 
 
 def _usage(given: dict[str, Any]) -> TokenUsage:
-    known = {
-        key: value for key, value in given.items() if key in TokenUsage.model_fields and key != "cost_usd"
-    }
+    known = {name: given[name] for name in COUNTS if name in given}
     try:
         return TokenUsage.model_validate(plain(known))
     except ValidationError:

@@ -50,7 +50,7 @@ from agentic.plugins.a2a.remote.connecting import (
 )
 from agentic.plugins.a2a.remote.reading import AnswerTooLargeError, Outcome, TaskReader
 from agentic.plugins.a2a.tasks.entries import TaskState
-from agentic.plugins.a2a.vocabulary import clean, cleaned
+from agentic.plugins.a2a.vocabulary import COUNTS, clean, cleaned
 
 log = get_logger(__name__)
 
@@ -176,7 +176,7 @@ class RemoteTurn:
         reached = limit_before_model(limits, turn.usage, 0.0)
         if reached is not None or self.options.outer_limit is None:
             return reached
-        outer = self.options.outer_limit(TokenUsage())
+        outer = self.options.outer_limit()
         return None if outer is None else f"the agent that called it stopped: {outer}"
 
     async def _sent(self, turn: ThreadTurn, number: int) -> dict[str, Any]:
@@ -424,12 +424,7 @@ def _typed(kind: Any, data: JSONValue, text: str) -> object:  # noqa: ANN401  # 
 
 
 def _difference(whole: TokenUsage, known: TokenUsage) -> TokenUsage:
-    counts = {
-        name: max(getattr(whole, name) - getattr(known, name), 0)
-        for name in TokenUsage.model_fields
-        if name != "cost_usd"
-    }
-    return TokenUsage(**counts)
+    return TokenUsage(**{name: max(getattr(whole, name) - getattr(known, name), 0) for name in COUNTS})
 
 
 def _parts(messages: list[ChatMessage], agent: str) -> list[dict[str, Any]]:

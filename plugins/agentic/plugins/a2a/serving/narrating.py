@@ -9,7 +9,7 @@ from agentic.core.agents import AgentChunk, AgentResponse, ChunkKind, Continuati
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 from agentic.plugins.a2a.tasks.entries import EntryKind, Json, TaskState
-from agentic.plugins.a2a.vocabulary import ANSWER, OUTPUT, cleaned
+from agentic.plugins.a2a.vocabulary import ANSWER, COUNTS, OUTPUT, cleaned
 
 MAX_CHARS = 16 * 1024
 """Of the text in one event."""
@@ -90,7 +90,7 @@ class Narration:
         """Return the last events of a run."""
         if response.status in (ResponseStatus.COMPLETE, ResponseStatus.STOPPED):
             yield from self._rest_of(response.text)
-        usage = response.usage.model_dump(exclude_defaults=True, exclude={"cost_usd"})
+        usage = response.usage.model_dump(exclude_defaults=True, include=set(COUNTS))
         match response.status:
             case ResponseStatus.COMPLETE:
                 if response.data is not None:
