@@ -28,6 +28,7 @@ CONFIGURATION = """
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+exit_command_delay = 10
 """
 
 
