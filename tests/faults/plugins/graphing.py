@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypedDict, TypeVar
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
-from agentic.core import WorkflowBuilder, WorkflowConfig
+from agentic.core import WorkflowBuilder
 from agentic.core.graph import CrashPolicy, RunStatus, Workflow
 from agentic.core.types import RunId
 from agentic.executors.durable import LocalRuns, Submission, WorkflowCatalog
@@ -31,8 +31,8 @@ LOG = Path("graph.log")
 ROUNDS, WIDTH = 4, 3
 LEASE_S = 0.3
 RUN = "graph"
-REACH = 14
-"""The last point of a life: more than a round has none."""
+REACH = 9
+"""The last point of a life: a quarter of a round."""
 
 T = TypeVar("T")
 
@@ -123,8 +123,8 @@ def flow(database: Database, project_id: str, bomb: Bomb) -> Workflow:
     saver = NotingSaver(database, project_id=project_id)
     saver.bomb = bomb
     node = LangGraphExecutor(rounds(bomb), saver=saver)
-    config = WorkflowConfig(crash=CrashPolicy(max_crashes=1_000))
-    return WorkflowBuilder("rounds", version="1", config=config).set_start(node).build()
+    node.crash = CrashPolicy(max_crashes=1_000)
+    return WorkflowBuilder("rounds", version="1").set_start(node).build()
 
 
 async def live(url: str, project_id: str, bomb: Bomb) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -63,3 +64,26 @@ def test_a_graph_that_lost_its_worker_in_a_node_ends_as_if_it_had_not(place: Pla
         ["Ann on {'day': 7}", "left"],
     )
     assert [count for _, count in kept] == [1, 1]  # of the graph, and of the one in it
+
+
+@pytest.mark.requirement("BR01")
+def test_a_worker_that_stops_lets_a_node_end_and_another_worker_does_the_rest(place: Place) -> None:
+    """The drain of LangGraph on a warm shutdown: the node at work is not repeated, the next one not begun."""
+    place.env |= {graphs.NOTES: str(place.path), **short_leases(2.0, 0.2)}
+    config: dict[str, JSONValue] = {"graph": f"{graphs.__name__}:slow", "input": {"city": "Oslo"}}
+    with place.database.writing() as session:
+        agent = add_agent(session, find_project(session, "default"), "slow", "langgraph", config)
+    first = place.start_worker()
+    execution = place.submit(agent)
+    notes = place.path / "notes.txt"
+    place.eventually(lambda: notes.exists() and "gate" in notes.read_text())
+    first.send_signal(signal.SIGTERM)
+    place.eventually(lambda: "graph.draining" in place.log_of(first))
+    (place.path / "gate").touch()
+    first.wait(timeout=60)
+    assert "leave" not in notes.read_text()
+    place.start_worker()
+    assert place.ended(execution.id).status is ExecutionStatus.SUCCEEDED
+    assert notes.read_text().split() == ["gate", "leave"]
+    with place.database.reading() as session:
+        assert session.scalar(text("SELECT max(crashes) FROM activations")) == 0

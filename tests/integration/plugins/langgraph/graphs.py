@@ -81,6 +81,12 @@ def trip() -> Any:
     return builder.add_edge("look", "talk").add_edge("talk", "hold").add_edge("hold", "leave")
 
 
+def slow() -> Any:
+    """A node that waits for a file, and a last one."""
+    builder = StateGraph(Trip).add_node("hold", hold).add_node("leave", leave)
+    return builder.add_edge(START, "hold").add_edge("hold", "leave")
+
+
 class Seat(BaseModel):
     row: int
 

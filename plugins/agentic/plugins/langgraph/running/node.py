@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from agentic.core.agents.executor import AgentExecutorResponse
 from agentic.core.graph import CrashPolicy, Executor, RetryPolicy, WorkflowContext, handler
 from agentic.core.llm.messages import ChatMessage
+from agentic.core.logging import get_logger
 from agentic.core.threads import in_thread
 from agentic.plugins.langgraph.errors import ThreadTakenError
 from agentic.plugins.langgraph.running.graphs import Graph, is_named, made, prepared
@@ -24,6 +25,8 @@ from agentic.plugins.langgraph.running.requests import Questions
 from agentic.plugins.langgraph.running.streaming import MODES, events_of, is_step_of
 from agentic.plugins.langgraph.running.values import input_of, last_text, values_of
 from agentic.plugins.langgraph.savers.serializer import StateType
+
+log = get_logger(__name__)
 
 TURN = "agentic_turn"
 """In the metadata of checkpoints: the activation that made them."""
@@ -273,6 +276,9 @@ class _GraphRun:
         except asyncio.CancelledError as exc:
             if exc.args and exc.args[0]:  # a worker that stops says so; a cancelled run ends at once
                 control.request_drain(str(exc.args[0]))
+                log.info(
+                    "graph.draining", thread_id=self._thread_id, reason=str(exc.args[0]), limit_s=DRAIN_S
+                )
                 await asyncio.wait([work], timeout=DRAIN_S)
             work.cancel()
             await asyncio.wait([work])
