@@ -176,9 +176,9 @@ class OpenAIApi:
             return None
         return answers_in(thread.pending, new) if thread.pending else new
 
-    def remember(self, body: CompletionBody, response: AgentResponse[Any]) -> None:
+    def remember(self, body: CompletionBody, response: AgentResponse[Any], said: str) -> None:
         """Remember the thread of a conversation: its next request has this answer as the last one."""
-        answer = CompletionMessage(role="assistant", content=answer_text(response))
+        answer = CompletionMessage(role="assistant", content=said)
         messages = [*body.messages, answer]
         known = body.model_copy(update={"messages": messages})
         self._known[_digest(known, len(messages))] = (response.thread_id, response.turn)
@@ -258,11 +258,11 @@ class Completion:
     Args:
         talk: The run.
         body: The request.
-        remember: Called with the answer.
+        remember: Called with the answer, and the text that the client gets of it.
     """
 
     def __init__(
-        self, talk: Talk, body: CompletionBody, remember: Callable[[AgentResponse[Any]], None]
+        self, talk: Talk, body: CompletionBody, remember: Callable[[AgentResponse[Any], str], None]
     ) -> None:
         self._talk = talk
         self._body = body
@@ -273,8 +273,9 @@ class Completion:
 
     def whole(self, response: AgentResponse[Any]) -> Response:
         """Return the whole answer."""
-        self._remember(response)
-        message = {"role": "assistant", "content": answer_text(response), "refusal": None}
+        text = answer_text(response)
+        self._remember(response, text)
+        message = {"role": "assistant", "content": text, "refusal": None}
         choice = {"index": 0, "message": message, "finish_reason": finish_reason(response), "logprobs": None}
         facts = {
             **self._facts("chat.completion"), "choices": [choice], "usage": usage_of(response.usage),
@@ -299,8 +300,8 @@ class Completion:
         yield Frame(data="[DONE]")
 
     def _end(self, response: AgentResponse[Any], text: StreamedText) -> list[Frame]:
-        self._remember(response)
         rest = text.rest(answer_text(response))
+        self._remember(response, text.said + rest)
         frames = [self._chunk({"content": rest})] if rest else []
         frames.append(self._chunk({}, finish_reason(response)))
         if self._wants_usage:
@@ -326,6 +327,11 @@ class StreamedText:
         self._all = ""
         self._message = ""
         self._is_held = False
+
+    @property
+    def said(self) -> str:
+        """All text so far."""
+        return self._all
 
     def deltas(self, piece: AgentChunk) -> list[str]:
         """Return the new text in a piece."""

@@ -85,6 +85,21 @@ async def test_a_person_approves_a_call_in_the_chat(server: ServedHere, add: Add
     assert (home.parent / "done.txt").read_text() == "refund 7\n"
 
 
+async def test_a_streamed_conversation_continues_in_its_thread(
+    server: ServedHere, add: AddAgent, home: Path
+) -> None:
+    look = "- say: I look.\n  call: {find_order: {number: 7}}\n"
+    pay = "- say: I found it.\n  call: {refund: {number: 7}}\n"
+    add("helper", f"{look}{pay}- It is paid.\n", tools=["./tools.py:find_order", "./tools.py:refund"])
+    async with client(server) as http:
+        stream = await say(http, user("Pay me back."), stream=True)
+        asked = "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
+        assert asked.startswith("I look.\n\nI found it.\n\n[May I call refund")
+        stream = await say(http, user("Pay me back."), assistant(asked), user("yes"), stream=True)
+        assert "".join([chunk.choices[0].delta.content or "" async for chunk in stream]) == "It is paid."
+    assert (home.parent / "done.txt").read_text() == "find 7\nrefund 7\n"
+
+
 async def test_a_named_thread_is_kept(server: ServedHere, add: AddAgent) -> None:
     add("helper", "- Hello.\n- You said hi.\n")
     async with client(server) as http:
