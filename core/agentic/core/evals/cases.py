@@ -266,5 +266,5 @@ class EvalDataset(BaseModel):
 
     @classmethod
     def read(cls, path: str | Path, columns: CaseColumns | None = None) -> Self:
-        """Read a file; see :func:`read_cases`."""
+        """Read a file of YAML, JSON, JSONL or CSV; ``columns`` says what its columns mean."""
         return cls(cases=tuple(read_cases(Path(path), columns)))

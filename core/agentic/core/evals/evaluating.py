@@ -64,9 +64,9 @@ async def evaluate(  # noqa: PLR0913  # the options of an evaluation
         repeats: Tries of each case.
         parallel: Tries at a time.
         timeout_s: Seconds that an answer may take.
-        limits: Evaluator, or ``passed`` -> the lowest average; see :attr:`EvalSummary.below`.
+        limits: Evaluator, or ``passed`` -> the lowest average; see ``EvalSummary.below``.
         budget: For the models.
-        replies: Whether models are asked, see :class:`ModelPolicy`.
+        replies: ``ask`` the models, ``record`` also keeps their replies, ``replay`` reads those and asks nobody.
         recordings: Folder of recorded replies.
 
     Raises:
