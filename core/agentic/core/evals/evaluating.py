@@ -66,7 +66,7 @@ async def evaluate(  # noqa: PLR0913  # the options of an evaluation
         timeout_s: Seconds that an answer may take.
         limits: Evaluator, or ``passed`` -> the lowest average; see ``EvalSummary.below``.
         budget: For the models.
-        replies: ``ask`` the models, ``record`` also keeps their replies, ``replay`` reads those and asks nobody.
+        replies: ``ask`` the models, ``record`` their replies too, or ``replay`` those without a request.
         recordings: Folder of recorded replies.
 
     Raises:
