@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import text
-from tests.integration.plugins.langgraph import graphs
 from tests.pace import short_leases
 
 from agentic.core.types import JSONValue
@@ -19,14 +18,17 @@ from agentic.plugins.langgraph.models import LangGraphRunModel
 if TYPE_CHECKING:
     from tests.integration.executors.conftest import Place
 
+GRAPHS = "tests.integration.plugins.langgraph.graphs"
+NOTES = "AGENTIC_TEST_NOTES"  # as there; importing it here would load LangGraph for nothing
+
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 
 
 @pytest.mark.requirement("BR01", "PL03")
 def test_a_graph_that_lost_its_worker_in_a_node_ends_as_if_it_had_not(place: Place) -> None:
     """Finished nodes, of the graph and of the one in it, are not repeated; the one that was at work is."""
-    place.env |= {graphs.NOTES: str(place.path), **short_leases(2.0, 0.2)}
-    config: dict[str, JSONValue] = {"graph": f"{graphs.__name__}:trip", "input": {"city": "Oslo"}}
+    place.env |= {NOTES: str(place.path), **short_leases(2.0, 0.2)}
+    config: dict[str, JSONValue] = {"graph": f"{GRAPHS}:trip", "input": {"city": "Oslo"}}
     with place.database.writing() as session:
         agent = add_agent(session, find_project(session, "default"), "trip", "langgraph", config)
     first = place.start_worker()
@@ -59,7 +61,7 @@ def test_a_graph_that_lost_its_worker_in_a_node_ends_as_if_it_had_not(place: Pla
         kept = session.execute(text("SELECT ns, count(*) FROM langgraph_checkpoints GROUP BY ns")).all()
     output: Any = row.output
     assert (row.graph, output["plan"], output["found"][-2:]) == (
-        f"{graphs.__name__}:trip",
+        f"{GRAPHS}:trip",
         "done",
         ["Ann on {'day': 7}", "left"],
     )
@@ -69,8 +71,8 @@ def test_a_graph_that_lost_its_worker_in_a_node_ends_as_if_it_had_not(place: Pla
 @pytest.mark.requirement("BR01")
 def test_a_worker_that_stops_lets_a_node_end_and_another_worker_does_the_rest(place: Place) -> None:
     """The drain of LangGraph on a warm shutdown: the node at work is not repeated, the next one not begun."""
-    place.env |= {graphs.NOTES: str(place.path), **short_leases(2.0, 0.2)}
-    config: dict[str, JSONValue] = {"graph": f"{graphs.__name__}:slow", "input": {"city": "Oslo"}}
+    place.env |= {NOTES: str(place.path), **short_leases(2.0, 0.2)}
+    config: dict[str, JSONValue] = {"graph": f"{GRAPHS}:slow", "input": {"city": "Oslo"}}
     with place.database.writing() as session:
         agent = add_agent(session, find_project(session, "default"), "slow", "langgraph", config)
     first = place.start_worker()
