@@ -27,7 +27,7 @@ from tests.integration.plugins.a2a.scene import (
 
 from agentic.core.agents import Agent, ChatAgent, ToolError, tool
 from agentic.core.bus import Bus, MemoryBus
-from agentic.core.llm import ScriptedModel, ToolCall
+from agentic.core.llm import FunctionModel, ModelRequest, ScriptedModel, ToolCall
 from agentic.plugins import a2a
 from agentic.plugins.a2a import AgentService, serve_agent
 from agentic.plugins.a2a.nats.frames import subject_of
@@ -264,7 +264,7 @@ async def test_a_message_that_lacks_something_or_is_too_large_is_refused() -> No
         assert MessageToDict(listed).get("tasks") is None
 
 
-async def test_a_server_that_ends_in_good_order_hands_its_task_over_at_once() -> None:
+async def test_a_server_that_ends_in_good_order_hands_its_task_over() -> None:
     bus, agent = MemoryBus(), Reciter(1)
     subject = subject_of("default", "reciter")
     request = saying("Recite.")
@@ -321,3 +321,23 @@ async def test_without_the_sdk_the_extra_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(a2a, "loaded", missing)
     with pytest.raises(ImportError, match=r"pip install 'agentic-pipelines\[a2a\]'"):
         a2a.__getattr__("ProxyAgent")
+
+
+async def test_several_servers_share_the_tasks_and_each_message_is_answered_once() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def made(server: str) -> ChatAgent[str]:
+        def reply(request: ModelRequest) -> str:
+            asked.append((server, request.messages[-1].text))
+            return "Done."
+
+        return ChatAgent(FunctionModel(reply), name="helper")
+
+    bus = MemoryBus()
+    async with serve_agent(made("one"), bus), serve_agent(made("two"), bus), serve_agent(made("three"), bus):
+        client = await nats_client(bus, subject_of("default", "helper"))
+        ended = await asyncio.gather(*(everything(client, saying(f"{number}")) for number in range(24)))
+    completed = pb.TaskState.TASK_STATE_COMPLETED
+    assert all(events[-1].status_update.status.state == completed for events in ended)
+    assert sorted(int(text) for _, text in asked) == list(range(24))
+    assert len({server for server, _ in asked}) > 1

@@ -36,6 +36,7 @@ LEASE_S = 10
 
 SWEEP_S = 2.0
 MAX_TASKS = 100
+MAX_OWN = 10_000
 _TRIES = 20
 
 
@@ -102,6 +103,8 @@ class AgentService:
         self._work: dict[str, asyncio.Task[None]] = {}
         self._leases: dict[str, KeyLease] = {}
         self._not_before: dict[str, float] = {}
+        self._own: set[str] = set()
+        self._seen: dict[str, float] = {}
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[Self, None]:
@@ -138,7 +141,7 @@ class AgentService:
             key = await self._begin(body, user)
         if push is not None:
             await self.pushes.keep(key, self.pushes.target(push, 0))
-        self._news.set()
+        self._take(key.task)
         return key
 
     async def view(self, user: str, task_id: str) -> tuple[TaskKey, TaskView]:
@@ -170,9 +173,16 @@ class AgentService:
                 view = await self.tasks.append(view, [entry], opens=True)  # a server tells the targets
             except TaskChangedError:
                 continue
-            self._news.set()
+            self._take(task_id)
             return view
         raise TaskStateError(f"task {task_id} changes too fast; cancel it again")
+
+    def _take(self, task_id: str) -> None:
+        """Work on a task at once: its caller has written here. Other servers leave it for a moment."""
+        if len(self._own) > MAX_OWN:
+            self._own.clear()
+        self._own.add(task_id)
+        self._news.set()
 
     async def _begin(self, body: Json, user: str) -> TaskKey:
         message_id = str(body["messageId"])
@@ -223,13 +233,16 @@ class AgentService:
         waiting = {one.conversation for one in opened} | self._work.keys()
         self._leases = {name: lease for name, lease in self._leases.items() if name in waiting}
         self._not_before = {name: at for name, at in self._not_before.items() if name in waiting}
+        now = time.monotonic()
+        self._seen = {one.key.task: self._seen.get(one.key.task, now) for one in opened}
         first: dict[str, OpenTask] = {}
         for one in opened:
             first.setdefault(one.conversation, one)
         for name, one in first.items():
             if len(self._work) >= self._max_tasks:
                 return
-            if name not in self._work and self._not_before.get(name, 0.0) <= time.monotonic():
+            is_due = one.key.task in self._own or now - self._seen[one.key.task] >= self._sweep_s / 2
+            if is_due and name not in self._work and self._not_before.get(name, 0.0) <= now:
                 await self._try(name, one)
 
     async def _try(self, name: str, one: OpenTask) -> None:
@@ -263,6 +276,7 @@ class AgentService:
                     await self._runner.hand_over(one.key)
                 await lease.release()
             del self._work[name]
+            self._own.discard(one.key.task)
             self._news.set()
         if is_over and (fault := working.exception()) is not None:
             log.warning("a2a.task_left", task=one.key.task, error=line_of(fault))
