@@ -7,8 +7,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 import httpx2
-from google import genai
-from google.genai import errors, types
+from google.genai import Client, errors, types
 
 from agentic.core.llm.adapting import (
     FailedAnswer,
@@ -33,7 +32,7 @@ HOME = ProviderHome(
 
 @dataclass(frozen=True, slots=True)
 class _Client:
-    sdk: genai.Client
+    sdk: Client
     http: httpx2.AsyncClient
 
 
@@ -59,9 +58,7 @@ class GoogleModel(SdkAdapter[_Client, httpx2.AsyncClient]):
             follow_redirects=False, event_hooks={"response": [_check]}
         )
         options = types.HttpOptions(base_url=self.access.url, httpx_async_client=http)
-        return _Client(
-            genai.Client(api_key=self.access.key or "none", vertexai=False, http_options=options), http
-        )
+        return _Client(Client(api_key=self.access.key or "none", vertexai=False, http_options=options), http)
 
     async def close_client(self, client: _Client) -> None:
         """Close the connections, unless they belong to a client that was given."""
