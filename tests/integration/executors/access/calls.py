@@ -23,6 +23,7 @@ from agentic.core.types import ExecutorId, RunId
 from agentic.executors.agents.catalog import find_by_prefix, find_named
 from agentic.executors.agents.ending import ExecutionEnd, end_cut_off, record_execution_end
 from agentic.executors.agents.repository import AgentRepository
+from agentic.executors.agents.talking import talk_builder
 from agentic.executors.agents.workflows import flow_builder
 from agentic.executors.durable.publish.audit_trail import audit_trail, find_subject
 from agentic.executors.project_http import own_turns
@@ -201,6 +202,9 @@ CALLS: dict[str, Call] = {
     "given_secret": lambda at, of: at.read(lambda s: given_secret(s, at.id, of.secret, environment_of(at))),
     "flow_builder": lambda at, of: (
         flow_builder(at.world.database, at.id, "tests")(f"web:{of.agent_id}:0").close
+    ),
+    "talk_builder": lambda at, of: (
+        talk_builder(at.world.database, at.id, "tests")(f"web:{of.agent_id}:0").close
     ),
     "find_rule": lambda at, of: at.owned(lambda s, p: find_rule(s, p, of.notification).id),
     "remove_rule": lambda at, of: at.owned(lambda s, p: remove_rule(s, p, of.notification)),

@@ -24,6 +24,13 @@ pytestmark = [pytest.mark.integration, pytest.mark.requirement("PL42")]
 
 NewShell = Callable[[], Shell]
 
+TASK = {"actor": "classify", "config": {"model": "fake:words", "labels": ["tea", "cup"]}, "answer": "label"}
+EVALUATION = {
+    "task": TASK,
+    "cases": [{"id": "tea", "input": "green tea", "expected": "tea"}],
+    "evaluators": ["exact"],
+}
+
 WITHOUT_OWNER = {"projects": "is what owns"}
 """Tables without a project, and why."""
 
@@ -86,6 +93,7 @@ def test_what_is_called_the_same_is_changed_in_ones_own_project_only(
     agent = {"name": "twin", "platform": "web", "config": {"pipeline": spec_of("twin", "pear")}}
     (tmp_path / "agents.yaml").write_text(yaml.safe_dump({"agents": [agent]}))
     (tmp_path / "twin.yaml").write_text(yaml.safe_dump(spec_of("twin", "pear")))
+    (tmp_path / "twin-eval.yaml").write_text(yaml.safe_dump(EVALUATION))
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(agent["config"]))
     shell = new_shell()
     before = {project: shell.world.rows(project) for project in (ONE, OTHER)}

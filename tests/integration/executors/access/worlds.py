@@ -54,6 +54,7 @@ from agentic.mappers.tables.notifications import Channel, NotificationEvent, Row
 from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.sessions import SqlSessions
 from agentic.mappers.vault.vault import set_secret
+from agentic.plugins.evals.models import EvalCaseModel
 
 ONE, OTHER = "one", "other"
 WORDS = {ONE: "apple", OTHER: "zebra"}
@@ -76,6 +77,7 @@ class Names:
     fresh: str
     held: str
     waiting: str
+    evaluation: str
     letter: str
     notification: str
     pipeline: str
@@ -164,7 +166,12 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
     _run(database, project_id, word, run_id)
     with database.writing() as session:
         letter = _crawl(session, project_id, done.id, word)
-        for table in tables():
+        for name, execution in ((f"{word}-labels", done), ("twin", failed)):
+            _evaluate(session, project_id, name, execution.id, agents[0].id, word)
+        known = tables()
+        for table in (
+            one for one in Base.metadata.sorted_tables if one in known
+        ):  # those referred to come first
             _add_what_is_missing(session, table, _owned(project_id, agents[0].id, done.id, run_id), word)
         # Later than what the run above has published.
         audit(session, project_id, DecisionKind.AGENT_CHANGED, agents[0].agent_name, word)
@@ -177,6 +184,7 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
         fresh=f"{word}-fresh",
         held=f"{word}-held",
         waiting=waiting.id,
+        evaluation=f"{word}-labels",
         letter=letter,
         notification=f"{word}-rule",
         pipeline=f"{word}-line",
@@ -269,6 +277,20 @@ def _crawl(session: Session, project_id: str, execution_id: str, word: str) -> s
     return dead_letter_id(letter)
 
 
+def _evaluate(session: Session, project_id: str, name: str, run_id: str, agent_id: str, word: str) -> None:
+    """Let an execution have tried a case of an evaluation."""
+    counted = ("requests", "tool_calls", "input_tokens", "output_tokens", "cached_tokens", "judge_tokens")
+    tried: dict[str, object] = {"duration_s": 1.0, "score": 1.0, **dict.fromkeys(counted, 0)}
+    session.add(
+        EvalCaseModel(
+            **tried, project_id=project_id, run_id=run_id, execution_id=run_id, agent_id=agent_id,
+            content_hash="0", first_seen_at=MINUTE, last_seen_at=MINUTE, case_id=name, repeat=1,
+            evaluation=name, task="actor classify", model="fake:words", status="passed", scores={},
+            input=word, answer=word,
+        )
+    )  # fmt: skip
+
+
 def _owned(project_id: str, agent_id: str, execution_id: str, run_id: str) -> dict[str, str]:
     return {
         "project_id": project_id,
@@ -287,9 +309,18 @@ def _add_what_is_missing(session: Session, table: Table, owned: Mapping[str, str
     for column in table.c:
         if column.name in owned:
             row[column.name] = owned[column.name]
+        elif column.foreign_keys and not column.nullable:
+            row[column.name] = _referred(session, column, owned["project_id"])
         elif not (column.primary_key and isinstance(column.type, Integer) and len(table.primary_key) == 1):
             row[column.name] = _value(column, word)
     session.execute(insert(table).values(row))
+
+
+def _referred(session: Session, column: Column[Any], project_id: str) -> object:
+    """Return the value of a row that a foreign key refers to."""
+    target = next(key.column for key in column.foreign_keys if key.column.name != "project_id")
+    query = select(target).where(target.table.c.project_id == project_id).limit(1)
+    return session.scalar(query)
 
 
 def _count(session: Session, table: Table, project_id: str) -> int:
