@@ -47,9 +47,13 @@ PACKAGES = (
     "agentic.executors.commands",
     "agentic.executors.durable",
     "agentic.mappers",
-    "agentic.plugins",
+    *(
+        f"agentic.plugins.{name}"
+        for name in ("chat", "evals", "feed", "firecrawl", "github", "hackernews", "reddit", "web")
+    ),  # others bring the SDKs of models and protocols: 170 MiB, which few commands need
 )
 MODULES = (
+    "agentic.plugins.langgraph.models",
     "agentic.executors.agents.runner",
     "agentic.migrations.commands",
     "agentic.migrations.runner",

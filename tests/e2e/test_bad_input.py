@@ -98,7 +98,7 @@ def test_agent_of_another_project_is_as_unknown_as_one_that_does_not_exist(
 
 def test_unknown_platform_names_the_known_ones_and_what_to_install(agentic: Agentic, agent: str) -> None:
     said = complaint(agentic, "agents", "add", "x", "--platform", "twiter")
-    for needle in ("'twiter'", "hackernews, reddit, web", "pip install agentic-plugin-twiter"):
+    for needle in ("'twiter'", "langgraph, reddit, web", "pip install agentic-plugin-twiter"):
         assert needle in said
 
 

@@ -52,12 +52,15 @@ class Engine:
         """Call the engine and return its answer; None if that is empty.
 
         Raises:
-            EngineError: It refused.
+            EngineError: It refused, or its answer is not JSON of at most 1 MiB.
             SandboxUnavailableError: It cannot be reached.
         """
         async with self._asked(method, path, json=body) as response:
-            text = await response.content.read(_MAX_ANSWER_BYTES)
-            return json.loads(text) if text.strip() else None
+            text = await _at_most(response, _MAX_ANSWER_BYTES)
+            try:
+                return json.loads(text) if text.strip() else None
+            except ValueError as exc:
+                raise EngineError(f"{method} {path}", response.status, "its answer is not JSON") from exc
 
     async def put(self, path: str, content: bytes) -> None:
         """Send an archive."""
@@ -118,7 +121,7 @@ class Engine:
 
 
 async def _reason(response: ClientResponse) -> str:
-    text = (await response.content.read(10_000)).decode("utf-8", "replace")
+    text = (await _at_most(response, 10_000)).decode("utf-8", "replace")
     try:
         said = cast("Mapping[str, object]", json.loads(text))
         return str(said["message"])[:400]
@@ -136,7 +139,14 @@ async def _pieces(response: ClientResponse) -> AsyncGenerator[tuple[int, bytes],
 
 
 async def _exactly(response: ClientResponse, count: int) -> bytes:
-    found = b""
+    """Return so many bytes; none if the answer ends before."""
+    found = await _at_most(response, count)
+    return found if len(found) == count else b""
+
+
+async def _at_most(response: ClientResponse, count: int) -> bytes:
+    """Return so many bytes; fewer at the end of the answer. A read may return one piece of it."""
+    found = bytearray()
     while len(found) < count and (piece := await response.content.read(count - len(found))):
         found += piece
-    return found if len(found) == count else b""
+    return bytes(found)

@@ -1,0 +1,56 @@
+"""The connection to a container engine, whose answers come in pieces or are odd."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from agentic.core.sandbox.docker.engine import Engine, EngineError
+
+pytestmark = pytest.mark.integration
+
+
+@asynccontextmanager
+async def answering(status: str, *pieces: bytes) -> AsyncIterator[Engine]:
+    """An engine whose answer comes in these pieces."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        size = sum(map(len, pieces))
+        writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n".encode())
+        for piece in pieces:
+            await writer.drain()
+            await asyncio.sleep(0.02)  # else they are one
+            writer.write(piece)
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    engine = Engine(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    try:
+        async with server:
+            yield engine
+    finally:
+        await engine.aclose()
+
+
+async def test_an_answer_in_pieces_is_read_to_its_end() -> None:
+    text = json.dumps({"State": {"Running": True}, "Id": "a" * 50_000}).encode()
+    async with answering("200 OK", text[:100], text[100:4000], text[4000:]) as engine:
+        assert (await engine.call("GET", "/containers/x/json"))["State"] == {"Running": True}
+
+
+async def test_a_reason_in_pieces_is_read_to_its_end() -> None:
+    async with answering("409 Conflict", b'{"message": "the cont', b'ainer is gone"}') as engine:
+        with pytest.raises(EngineError, match=r"HTTP 409\): the container is gone"):
+            await engine.call("POST", "/containers/x/start")
+
+
+@pytest.mark.parametrize("said", [b"<html>", b'{"State": ', b"[" + b"1," * 600_000 + b"1]"], ids=len)
+async def test_an_answer_that_is_no_json_of_a_bearable_length_is_refused(said: bytes) -> None:
+    async with answering("200 OK", said) as engine:
+        with pytest.raises(EngineError, match="its answer is not JSON"):
+            await engine.call("GET", "/info")
