@@ -46,7 +46,7 @@ class CarelessExecutor(BaseAgentExecutor):
                 return {"said": headers, "nested": [{"way": held}]}
             case "kill":
                 Path("killed.pid").write_text(str(os.getpid()))
-                await asyncio.sleep(60)
+                await asyncio.sleep(3600)  # until it is killed, however slow the machine
         return {}
 
     def report(self, held):
