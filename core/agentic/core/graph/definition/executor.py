@@ -229,7 +229,7 @@ def _marked_methods(cls: type) -> dict[str, dict[str, object]]:
     """Return the names of the handlers, a subclass's before its bases', and the facts in their marks."""
     marks: dict[str, dict[str, object]] = {}
     for base in cls.__mro__:
-        for name, member in vars(base).items():
+        for name, member in vars(base).copy().items():
             inner = getattr(member, "__wrapped__", member)  # of a static or class method, refused later
             mark = getattr(inner, _MARK, getattr(member, _MARK, None))
             if isinstance(mark, dict):

@@ -137,7 +137,7 @@ def _class_members(cls: type, around: _Around) -> JSONValue:
 
 
 def _members(cls: type) -> Iterator[tuple[str, object]]:
-    for name, member in vars(cls).items():
+    for name, member in vars(cls).copy().items():  # another thread may give the class more at its first use
         for part, inner in enumerate(_functions_in(member)):
             yield f"{name}.{part}", inner
         is_own = name.startswith("__") or _is_engine_part(member)

@@ -99,7 +99,7 @@ def _functions(executor: Executor) -> Iterator[types.FunctionType]:
     for cls in type(executor).__mro__:
         if cls in {Executor, object}:
             return
-        yield from (member for member in vars(cls).values() if isinstance(member, types.FunctionType))
+        yield from (member for member in vars(cls).copy().values() if isinstance(member, types.FunctionType))
 
 
 def _named_classes(function: types.FunctionType) -> Iterator[type]:
