@@ -131,7 +131,7 @@ async def work(url: str, project_id: str, nats: str) -> None:
         options={"only": RunId(RUN), "worker": f"w{os.getpid()}"},
     ) as runs:
         handle = await runs.submit("tree", "Go!", Submission(run_id=RUN, idempotency_key=RUN, is_told=False))
-        await handle.result(timeout_s=60)
+        await handle.result(timeout_s=150)
     await bus.aclose()
 
 
