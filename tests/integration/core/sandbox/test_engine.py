@@ -27,6 +27,7 @@ async def answering(status: str, *pieces: bytes) -> AsyncIterator[Engine]:
             await asyncio.sleep(0.02)  # else they are one
             writer.write(piece)
         writer.close()
+        await writer.wait_closed()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     engine = Engine(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
