@@ -139,13 +139,13 @@ async def _pieces(response: ClientResponse) -> AsyncGenerator[tuple[int, bytes],
 
 
 async def _exactly(response: ClientResponse, count: int) -> bytes:
-    """Return so many bytes; none if the answer ends before."""
+    """Return ``count`` bytes; none if the answer ends before."""
     found = await _at_most(response, count)
     return found if len(found) == count else b""
 
 
 async def _at_most(response: ClientResponse, count: int) -> bytes:
-    """Return so many bytes; fewer at the end of the answer. A read may return one piece of it."""
+    """Return ``count`` bytes; fewer at the end of the answer. A read may return one piece of it."""
     found = bytearray()
     while len(found) < count and (piece := await response.content.read(count - len(found))):
         found += piece
