@@ -322,6 +322,19 @@ async def test_a_server_that_only_reads_has_no_tool_that_acts(world: World) -> N
     assert world.executions() == 0
 
 
+async def test_a_server_that_only_reads_takes_no_answers_to_questions(world: World) -> None:
+    async with connected(world) as client:
+        waiting = await facts_of(client, "run_agent", agent="ours-shop")
+    run, (request,) = waiting["execution"], waiting["requests"]
+    answers: Any = {request["request"]: types.ElicitResult(action="accept", content={"answer": "L"})}
+    async with connected(world, is_read_only=True) as client:
+        refused = await client.session.call_tool(
+            "get_execution", {"execution": run}, input_responses=answers, request_state=run
+        )
+        assert refused.is_error
+        assert [one["run"] for one in await facts_of(client, "list_requests")] == [run]
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "says"),
     [

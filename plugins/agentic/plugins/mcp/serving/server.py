@@ -11,7 +11,7 @@ from mcp import MCPError, types
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agentic.core.errors import AgenticError, line_of
 from agentic.core.hooks.fitting import DISTRIBUTION
@@ -25,7 +25,7 @@ from agentic.mappers import UnknownExecutionError
 from agentic.plugins.mcp.serving.acting import Progress, ProjectActs
 from agentic.plugins.mcp.serving.asking import answers_to, questions_of
 from agentic.plugins.mcp.serving.resources import JSON, LISTED, TEMPLATES, reader_of
-from agentic.plugins.mcp.serving.tools import Call, ServedTool, served_tools
+from agentic.plugins.mcp.serving.tools import Call, ServedTool, Waiting, served_tools
 from agentic.plugins.mcp.wire import (
     IDEMPOTENCY_KEY,
     TASKS,
@@ -97,9 +97,10 @@ class _Handlers:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"no tool is called {params.name[:MAX_NAME]!r}")
         try:
+            given = tool.arguments.model_validate(params.arguments or {})
             if params.request_state is not None:
-                return await self._continued(context, params, params.request_state)
-            return await self._called(context, tool, params)
+                return await self._continued(context, tool, given, params)
+            return await self._called(context, tool, given, params)
         except ValidationError as exc:
             faults = exc.errors(include_url=False, include_context=False, include_input=False)
             words = "; ".join(
@@ -115,9 +116,8 @@ class _Handlers:
             ) from None
 
     async def _called(
-        self, context: Context, tool: ServedTool, params: types.CallToolRequestParams
+        self, context: Context, tool: ServedTool, given: BaseModel, params: types.CallToolRequestParams
     ) -> Result:
-        given = tool.arguments.model_validate(params.arguments or {})
         key = (params.meta or {}).get(IDEMPOTENCY_KEY, "")
         has_tasks = _has_tasks(context)
         call = Call(key=key if isinstance(key, str) else "", by=_name_of(context), can_wait=not has_tasks)
@@ -128,12 +128,15 @@ class _Handlers:
             return CreatedTask(task_id=found.run_id, poll_interval_ms=POLL_MS, status="working", **_times())
         return self._shown(context, found)
 
-    async def _continued(self, context: Context, params: types.CallToolRequestParams, run_id: str) -> Result:
+    async def _continued(
+        self, context: Context, tool: ServedTool, given: BaseModel, params: types.CallToolRequestParams
+    ) -> Result:
         """Take the answers to a run's requests, and wait for its end again."""
+        run_id = params.request_state or ""
+        if tool.is_read_only or not isinstance(given, Waiting):
+            return _failed(f"{tool.name} asks no questions, so it takes no answers")
         await self._answer(context, run_id, params.input_responses or {})
-        given = (params.arguments or {}).get("wait_s", 25.0)
-        wait_s = float(given) if isinstance(given, (int, float)) else 25.0
-        return self._shown(context, await self._acts.waited(run_id, min(max(wait_s, 0.0), 60.0)))
+        return self._shown(context, await self._acts.waited(run_id, given.wait_s))
 
     def _shown(self, context: Context, found: Progress) -> Result:
         """Return the state of a run; its requests as questions, if the client can ask its user."""

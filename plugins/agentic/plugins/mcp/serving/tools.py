@@ -25,22 +25,24 @@ class _Nothing(_Arguments):
     """No arguments."""
 
 
-class _Waiting(_Arguments):
+class Waiting(_Arguments):
+    """Arguments of a tool that waits for a run."""
+
     wait_s: float = Field(
         default=25.0, ge=0, le=MAX_WAIT_S, description="Seconds to wait for the end, without tasks."
     )
 
 
-class _RunAgent(_Waiting):
+class _RunAgent(Waiting):
     agent: str = Field(description="Name of the agent.")
 
 
-class _RunPipeline(_Waiting):
+class _RunPipeline(Waiting):
     pipeline: str = Field(description="Name of the pipeline; NAME@2 for version 2.")
     inputs: dict[str, JSONValue] = Field(default_factory=dict, description="By the names of its inputs.")
 
 
-class _RunWorkflow(_Waiting):
+class _RunWorkflow(Waiting):
     workflow: str = Field(description="Name of the workflow.")
     message: JSONValue = Field(description="Its input: a text, or an object.")
 
@@ -50,7 +52,7 @@ class _Executions(_Arguments):
     limit: int = Field(default=20, ge=1, le=200)
 
 
-class _Execution(_Waiting):
+class _Execution(Waiting):
     execution: str = Field(description="Id of an execution, or of a workflow's run.")
     wait_s: float = Field(default=0.0, ge=0, le=MAX_WAIT_S, description="Seconds to wait for its end.")
 
