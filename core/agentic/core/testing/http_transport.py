@@ -379,7 +379,11 @@ class TransportContract:
             await send(transport, "http://no-such-host.invalid/")
         assert caught.value.failure_class == "dns"
 
-    @pytest.mark.parametrize("url", ["http://exa mple:99999/", "http://", "ftp://127.0.0.1/", "/a"])
+    @pytest.mark.parametrize(
+        "url",
+        ["http://exa mple:99999/", "http://", "ftp://127.0.0.1/", "/a"]
+        + [f"http://{host}/" for host in ("a..b", ".a", f"{'a' * 64}.b")],
+    )
     async def test_what_is_no_url_is_refused(self, transport: Transport, url: str) -> None:
         with pytest.raises(FetchError) as caught:
             await send(transport, url)

@@ -128,6 +128,22 @@ async def test_an_address_in_a_private_network_or_of_another_kind_is_refused(url
         assert not (await client.list_tasks(pb.ListTasksRequest())).tasks
 
 
+@pytest.mark.parametrize("sent", ["t\r\nx-other: 1", "t\u00f6ken", "a b\x00"])
+@pytest.mark.parametrize("place", ["token", "credentials"])
+async def test_a_token_that_no_header_can_carry_is_refused(place: str, sent: str) -> None:
+    bus = MemoryBus()
+    async with serve_agent(helper(), bus):
+        client = await nats_client(bus, subject_of("default", "helper"))
+        request, wanted = saying("hi"), target("http://x.example/")
+        setattr(wanted if place == "token" else wanted.authentication, place, sent)
+        request.configuration.task_push_notification_config.CopyFrom(wanted)
+        with pytest.raises(wrong.InvalidParamsError) as refused:
+            await everything(client, request)
+        assert place in str(refused.value)
+        assert sent not in str(refused.value)
+        assert not (await client.list_tasks(pb.ListTasksRequest())).tasks
+
+
 async def test_a_name_that_resolves_to_a_private_address_gets_nothing_and_the_task_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -18,6 +18,8 @@ from agentic.core.http.transports.bodies import ACCEPT_ENCODING
 
 DNS_KEPT_S = 60.0
 MAX_NAMES = 10_000
+MAX_LABEL = 63
+"""Characters between two dots of a name (RFC 1035); resolvers fail in odd ways on more, and on none."""
 
 
 def checked_url(text: str, guard: AddressGuard, *, is_proxied: bool = False) -> URL:
@@ -35,6 +37,8 @@ def checked_url(text: str, guard: AddressGuard, *, is_proxied: bool = False) -> 
         raise InvalidUrlError(text, "it is malformed") from exc
     if not host or port is None:
         raise InvalidUrlError(text, "it is not absolute")
+    if not all(0 < len(label) <= MAX_LABEL for label in host.removesuffix(".").split(".")):
+        raise InvalidUrlError(text, f"{host[:80]!r} is not a valid host name")
     guard.check_host(host, port, is_proxied=is_proxied)
     return url if not written.endswith("?") else _with_mark(url)
 

@@ -29,6 +29,7 @@ MAX_TRIES = 5
 
 MAX_ANSWER_BYTES = 64 * 1024
 _PORTS = {"http": 80, "https": 443}
+_IN_HEADERS = r"^[ -~]*$"
 
 
 class PushTargetError(A2AError, ValueError):
@@ -42,9 +43,9 @@ class PushTarget(BaseModel):
 
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     url: str = Field(max_length=2_048)
-    token: str = Field(default="", max_length=1_024, repr=False)
+    token: str = Field(default="", max_length=1_024, pattern=_IN_HEADERS, repr=False)
     scheme: str = Field(default="", max_length=64, pattern=r"^[A-Za-z0-9-]*$")
-    credentials: str = Field(default="", max_length=4_096, repr=False)
+    credentials: str = Field(default="", max_length=4_096, pattern=_IN_HEADERS, repr=False)
     seen: int = Field(default=0, description="The last entry that it has.")
     tries: int = Field(default=0, description="Of the delivery after it.")
 
