@@ -116,6 +116,22 @@ def test_an_agent_in_a_database_starts_only_programs_that_are_allowed(
     assert build_agent(spec).setup.toolsets
 
 
+def test_an_agent_in_a_database_changes_no_program_by_its_environment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTIC_MCP_COMMANDS", '["uvx some-server"]')
+    entry = "{mcp: [uvx, some-server], env: {LD_PRELOAD: /tmp/other.so}}"
+    found = faults(folder, entry, runs_code=False)
+    assert "by secrets only" in found
+    assert "env LD_PRELOAD=" in found
+    assert "other.so" not in found
+    secret = "{mcp: [uvx, some-server], env: {KEY: '${secrets.KEY}'}}"
+    text = "model: openai:some\noptions: {base_url: 'http://localhost:9'}\ntools:\n  - ENTRY\n"
+    assert build_agent(parse_agent_spec(text.replace("ENTRY", secret)), secrets={"KEY": "x"}).setup.toolsets
+    named = loaded(folder, f"model: scripted:script.yaml\ntools:\n  - {entry}\n")  # by its user
+    assert build_agent(named).setup.toolsets
+
+
 def test_code_mode_is_chosen_for_all_tools_but_questions(folder: Path) -> None:
     agent = build_agent(loaded(folder, SPEC + "code_mode: always\n"), secrets={"SHOP_KEY": "x", "OTHER": "y"})
     assert [tool.name for tool in agent.tools] == ["ask_person"]

@@ -27,8 +27,10 @@ from agentic.core.secret_names import folded_name, secret_name_fault
 SECRET_HEAD = "${secrets."  # noqa: S105  # the beginning of a reference
 NO_PLUGIN = "the plugin for MCP servers is not installed, or disabled; see `agentic plugins`"
 
-_named: set[tuple[str, ...]] = set()
-"""Commands in files that the user of this process has named."""
+_Program = tuple[tuple[str, ...], frozenset[tuple[str, str]]]
+
+_named: set[_Program] = set()
+"""Commands, with their environments, in files that the user of this process has named."""
 
 
 class McpToolSpec(BaseModel):
@@ -69,12 +71,10 @@ class McpToolSpec(BaseModel):
         parts = tuple(str(part) for part in given)
         if folder is not None:
             parts = tuple(_absolute(part, folder) for part in parts)
-            if (info.context or {}).get("runs_code"):
-                _named.add(parts)
         return parts
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _fits(self, info: ValidationInfo) -> Self:
         if isinstance(self.mcp, str):
             if not self.mcp.startswith(("http://", "https://")):
                 raise ValueError(
@@ -94,6 +94,9 @@ class McpToolSpec(BaseModel):
                 raise ValueError(
                     f"a tool cannot be called {new!r:.80}: use 1 to 64 letters, digits, '_' or '-'"
                 )
+        context = info.context or {}
+        if not isinstance(self.mcp, str) and context.get("folder") is not None and context.get("runs_code"):
+            _named.add((self.mcp, frozenset(self.env.items())))
         return self
 
     @property
@@ -133,21 +136,31 @@ def toolset_faults(spec: McpToolSpec) -> Iterator[tuple[tuple[str, ...], str]]:
                 place,
                 "it is a secret; store it with `agentic secrets set NAME`, and write ${secrets.NAME} here",
             )
-    if not isinstance(spec.mcp, str) and (fault := command_fault(spec.mcp)) is not None:
-        yield ("mcp",), fault
+    if not isinstance(spec.mcp, str):
+        yield from command_faults(spec.mcp, spec.env)
 
 
-def command_fault(command: Sequence[str]) -> str | None:
-    """Return why this process may not start a command; None if it may."""
+def command_faults(command: Sequence[str], env: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield why this process may not start a command with an environment: place and message."""
     from agentic.core.settings import load_settings
 
+    if (tuple(command), frozenset(env.items())) in _named:
+        return
     allowed = load_settings().mcp_commands
-    if tuple(command) in _named or command[0] in allowed or shlex.join(command) in allowed:
-        return None
-    return (
-        f"the command {command[0]!r:.80} may not be started here: agents in a database start only the "
-        "programs and command lines that the setting AGENTIC_MCP_COMMANDS lists, as JSON; add it there"
-    )
+    if command[0] not in allowed and shlex.join(command) not in allowed:
+        words = (
+            f"the command {command[0]!r:.80} may not be started here: agents in a database start only the "
+            "programs and command lines that the setting AGENTIC_MCP_COMMANDS lists, as JSON; add it there"
+        )
+        yield ("mcp",), words
+    # LD_PRELOAD, PYTHONPATH and many others make an allowed program run other code.
+    for name in env:
+        if secret_named(env[name]) is None:
+            words = (
+                "an agent in a database sets the environment of a program by secrets only; write "
+                f"${{secrets.NAME}}, or allow the command line 'env {name:.80}=... PROGRAM'"
+            )
+            yield ("env", name), words
 
 
 def make_toolset(spec: McpToolSpec, secrets: Mapping[str, str]) -> Toolset:
@@ -163,8 +176,9 @@ def make_toolset(spec: McpToolSpec, secrets: Mapping[str, str]) -> Toolset:
     toolsets = get_registry().toolsets
     if "mcp" not in toolsets:
         raise ToolDefinitionError(NO_PLUGIN)
-    if not isinstance(spec.mcp, str) and (fault := command_fault(spec.mcp)) is not None:
-        raise ToolDefinitionError(fault)
+    if not isinstance(spec.mcp, str):
+        for _, fault in command_faults(spec.mcp, spec.env):
+            raise ToolDefinitionError(fault)
     for _, value in spec.settings():
         if (name := secret_named(value)) is not None and folded_name(name) not in secrets:
             raise ToolDefinitionError(
