@@ -22,7 +22,6 @@ MAX_HEADER_BYTES = 64 * 1024
 MAX_CONNECTIONS = 1_000
 """Further ones are answered with 503."""
 
-IDLE_S = 30
 STOP_S = 2
 BACKLOG = 256
 
@@ -123,6 +122,8 @@ async def serving(app: ASGIApp, bound: socket.socket, listening: Listening) -> A
 def _make_server(app: ASGIApp, listening: Listening) -> uvicorn.Server:
     try:
         import uvicorn
+
+        from agentic.executors.serving.connections import IDLE_S, PromptProtocol
     except ModuleNotFoundError as exc:
         raise missing_library(exc) from None
 
@@ -136,7 +137,7 @@ def _make_server(app: ASGIApp, listening: Listening) -> uvicorn.Server:
     # Neither the access log nor tracebacks of uvicorn: paths and errors are ours to mask.
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=PromptProtocol,
         ws="none",
         lifespan="off",
         log_config=None,
