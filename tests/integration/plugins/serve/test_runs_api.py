@@ -24,6 +24,7 @@ from agentic.plugins.serve.talks import Talks
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("AG24")]
 
 FLOWS = """
+    import asyncio
     from agentic.core import WorkflowBuilder, WorkflowContext
     from agentic.core.graph import Executor, handler
     from agentic.core.hooks import hookimpl
@@ -39,6 +40,12 @@ FLOWS = """
             answer = await ctx.request_info(f"Ship order {order.number}?", str)
             return f"{order.number}: {answer}"
 
+    class Survey(Executor):
+        @handler
+        async def on_text(self, text: str, ctx: WorkflowContext) -> list:
+            asked = [ctx.request_info(f"{text} {number}?", str, number=number) for number in (1, 2)]
+            return await asyncio.gather(*asked)
+
     class Echo(Executor):
         @handler
         async def on_text(self, text: str, ctx: WorkflowContext) -> str:
@@ -50,12 +57,15 @@ FLOWS = """
     def echoing():
         return WorkflowBuilder("echoing", version="1").set_start(Echo("echo")).build()
 
+    def surveying():
+        return WorkflowBuilder("surveying", version="1").set_start(Survey("ask")).build()
+
     def broken():
         raise ValueError("no graph today")
 
     @hookimpl
     def agentic_workflows():
-        return {"shipping": shipping, "echoing": echoing, "broken": broken}
+        return {"shipping": shipping, "echoing": echoing, "surveying": surveying, "broken": broken}
 """
 PIPELINE = {
     "name": "greeting",
@@ -108,6 +118,22 @@ async def test_a_workflow_runs_with_its_input_and_its_question_is_answered(serve
     assert (await server.http.post(path, json={"answer": "no"})).status_code in (404, 409)
     page = (await server.http.get(f"{server.api}/runs/{run_id}/events", params={"after": ids[-2]})).json()
     assert page["last"] == ids[-1]
+
+
+async def test_no_page_of_requests_leaves_one_out(server: ServedHere) -> None:
+    for _ in range(2):
+        body = {"workflow": "surveying", "input": "two sizes"}
+        await server.http.post(f"{server.api}/runs", json=body, headers={"prefer": "wait=20"})
+    all_of_them = (await server.http.get(f"{server.api}/requests")).json()
+    assert (len(all_of_them["items"]), all_of_them["next"]) == (4, None)
+    found, cursor = [], None
+    while len(found) < 9:
+        given = {"limit": 1, **({"cursor": cursor} if cursor else {})}
+        page = (await server.http.get(f"{server.api}/requests", params=given)).json()
+        found += page["items"]
+        if (cursor := page["next"]) is None:
+            break
+    assert found == all_of_them["items"]
 
 
 async def test_runs_are_listed_and_cancelled_and_a_key_starts_one_once(server: ServedHere) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any, cast
@@ -93,7 +93,7 @@ def run_endpoints() -> Sequence[Endpoint]:
         ),
         Endpoint(
             method="GET", path=requests, tag="requests",
-            summary="List the questions that runs ask people, oldest runs first.",
+            summary="List the questions that runs ask people, oldest runs first. A page has all questions of its runs.",
             answer=list_requests, gives=Items[RequestView], query=RequestQuery,
         ),
         Endpoint(
@@ -230,9 +230,9 @@ async def list_requests(call: Call) -> Items[RequestView]:
             after = None if query.cursor is None else _named(reader, query.cursor)
             run_id = None if query.run is None else _named(reader, query.run).run_id
             found = open_requests(session, project_id=call.project.id, run_id=run_id, after=after)
-            items = [_question(one) for one in islice(found, query.limit)]
-            is_full = len(items) == query.limit
-        return Items[RequestView](items=items, next=items[-1].run_id if is_full else None)
+            items, has_more = _whole_runs(found, query.limit)
+        shown = [_question(one) for one in items]
+        return Items[RequestView](items=shown, next=items[-1].run_id if has_more else None)
 
     return await in_thread(read)
 
@@ -245,6 +245,16 @@ async def answer(call: Call) -> Answered:
     run_id = await in_thread(_run_id, call.project, outermost)
     await call.project.runs.handle(run_id).answer({request_id: body.answer}, body.by or BY)
     return Answered(run_id=run_id, status=str(await call.project.runs.handle(run_id).status()))
+
+
+def _whole_runs(found: Iterator[OpenRequest], least: int) -> tuple[list[OpenRequest], bool]:
+    """Return the first requests, with all of the last one's run, and whether runs with others follow."""
+    items = list(islice(found, least))
+    for one in found:
+        if one.run_id != items[-1].run_id:
+            return items, True
+        items.append(one)
+    return items, False
 
 
 def _question(request: OpenRequest) -> RequestView:
