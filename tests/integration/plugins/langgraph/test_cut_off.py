@@ -121,3 +121,41 @@ async def test_runs_that_end_well_are_never_lost_whatever_others_do_meanwhile() 
         said = (await counting(NatsSaver(bucket)).aget_state(thread())).values["said"]
         assert went <= set(said)
         assert went
+
+
+class SlowlyPruned(MemoryKeyValue):
+    """Prunes a thread between the pieces of a write and the write; the removal of pieces ends last."""
+
+    pruning: asyncio.Future[None]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_pruned = False
+        self.removes, self.may_remove = asyncio.Event(), asyncio.Event()
+
+    async def put(self, key: str, *args: Any, **kwargs: Any) -> int:
+        if ".w." in key and self.is_pruned:
+            self.is_pruned = False
+            self.pruning = asyncio.ensure_future(NatsSaver(self).aprune(["t"]))
+            await self.removes.wait()
+        return await super().put(key, *args, **kwargs)
+
+    async def delete(self, key: str, *args: Any, **kwargs: Any) -> None:
+        if ".d." in key:
+            self.removes.set()
+            await self.may_remove.wait()
+        await super().delete(key, *args, **kwargs)
+
+
+async def test_a_write_keeps_its_pieces_while_another_process_prunes_the_thread() -> None:
+    bucket = SlowlyPruned()
+    saver = NatsSaver(bucket)
+    await counting(saver, 2_000).ainvoke({"said": ["a"], "left": STEPS}, thread())
+    (newest, *_) = await history(saver, thread())
+    bucket.is_pruned = True
+    await saver.aput_writes(newest.config, [("said", ["x" * 5_000])], "task")
+    bucket.may_remove.set()
+    await bucket.pruning
+    found = await saver.aget_tuple(newest.config)
+    assert found is not None
+    assert found.pending_writes == [("task", "said", ["x" * 5_000])]

@@ -17,7 +17,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
-from agentic.plugins.langgraph import ThreadTakenError, UnknownStateTypeError
+from agentic.core.bus.memory.kv import MemoryKeyValue
+from agentic.plugins.langgraph import NatsSaver, StoredStateError, ThreadTakenError, UnknownStateTypeError
 from agentic.plugins.langgraph.errors import ThreadNameError, ThreadNotCopiedError
 from agentic.plugins.langgraph.savers.saver import AgenticSaver
 
@@ -176,6 +177,16 @@ async def test_a_copy_lives_on_its_own(saver: AgenticSaver) -> None:
     assert len(await history(saver, thread("copy"))) == 7
     await graph.ainvoke({"said": ["b"], "left": 1}, thread("copy"))
     assert len((await graph.aget_state(thread("copy"))).values["said"]) == len(values["said"]) + 2
+
+
+async def test_a_thread_that_misses_a_piece_is_not_copied() -> None:
+    bucket = MemoryKeyValue()
+    saver = NatsSaver(bucket)
+    await counting(saver, size=3_000).ainvoke({"said": ["a"], "left": 3}, thread())
+    await bucket.delete(next(key for key in await bucket.keys() if ".d." in key))
+    with pytest.raises(StoredStateError, match="thread 't' cannot be read: piece"):
+        await saver.acopy_thread("t", "copy")
+    assert await history(saver, thread("copy")) == []
 
 
 @pytest.mark.parametrize("kind", ["bucket"], indirect=True)

@@ -130,6 +130,7 @@ class _BucketRows:
     def __init__(self, bucket: KeyValue) -> None:
         self._bucket = bucket
         self._heads: dict[Place, KeyEntry | None] = {}  # with their whole values
+        self._keys: Mapping[str, int] = {}  # of the thread whose writes were read, with their revisions
 
     async def lock(self, thread_id: str) -> None:  # noqa: ARG002 - the port has it
         self._heads.clear()  # heads are compared with those that are read from here on
@@ -174,6 +175,8 @@ class _BucketRows:
 
     async def writes_of_thread(self, thread_id: str) -> list[WriteRecord]:
         places = {word(one.place.ns): one.place for one in await self.records(thread_id)}
+        # Before the writes: a piece that is put again after its write has another revision then.
+        self._keys = await self._bucket.keys(f"{word(thread_id)}.>")
         values = await self._values_of(f"{word(thread_id)}.*.w.*.*.*")
         return [
             one
@@ -205,12 +208,15 @@ class _BucketRows:
         if not writes:
             return
         thread_id = writes[0].place.thread_id
-        await self._put_all({_piece_key(thread_id, name): piece for name, piece in pieces.items()})
+        below = {_piece_key(thread_id, name): piece for name, piece in pieces.items()}
+        await self._put_all(below)
         if results := [one for one in writes if one.slot >= 0]:
             await self._add_results(results)
         for one in writes:
             if one.slot < 0:
                 await self._put_all(packed(_write_key(one), write_writes([one])))
+        # No head changes: one that prunes the thread may have seen the pieces, and not yet their write.
+        await self._put_all(below)
 
     async def add_thread(
         self,
@@ -246,7 +252,7 @@ class _BucketRows:
             raise _ChangedError
 
     async def retain(self, thread_id: str, kept: Retained) -> None:
-        keys = await self._bucket.keys(f"{word(thread_id)}.>")
+        keys = self._keys
         tops = {one.place: one for one in sorted(kept.records, key=lambda one: one.number)}
         stays = {_piece_key(thread_id, name) for name in kept.pieces}
         for record in kept.records:

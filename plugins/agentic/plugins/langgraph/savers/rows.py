@@ -269,16 +269,19 @@ async def copy(rows: SaverRows, source: str, target: str) -> None:
 
     Raises:
         ThreadNotCopiedError: The target has checkpoints.
+        StoredStateError: A part of the source is missing or has changed.
     """
-    records = await rows.records(source)
-    if not records:
+    if not await rows.records(source):
         return
+    for thread_id in sorted((source, target)):  # in one order, so that two copies never wait for each other
+        await rows.lock(thread_id)
     if await rows.records(target):
         raise ThreadNotCopiedError(target)
-    await rows.lock(target)
+    if not (records := await rows.records(source)):
+        return
     writes = await rows.writes_of_thread(source)
     blobs = [blob for record in records for blob in record.blobs()] + [one.value for one in writes]
-    pieces = await rows.pieces(source, await pieces_below(rows, source, blobs))
+    pieces = await _checked_pieces(rows, source, await pieces_below(rows, source, blobs))
     moved = [
         replace(record, place=replace(record.place, thread_id=target))
         for record in sorted(records, key=lambda one: one.number)
