@@ -170,6 +170,6 @@ async def double(number: int) -> int:
 
 
 @entrypoint()
-async def doubled(numbers: list[int]) -> list[int]:
-    """A graph of the functional API: finished tasks are not repeated."""
-    return [await double(number) for number in numbers]
+async def doubled(given: dict[str, list[int]]) -> list[int]:
+    """A graph of the functional API."""
+    return [await double(number) for number in given["numbers"]]

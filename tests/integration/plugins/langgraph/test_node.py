@@ -135,6 +135,25 @@ async def test_an_answer_that_does_not_fit_its_schema_is_asked_for_again(saver: 
     assert result.output(LangGraphResult).values["plan"] == "row 3"
 
 
+async def test_a_state_that_a_person_edits_while_the_run_waits_is_continued(
+    notes: Path, saver: NatsSaver
+) -> None:
+    (notes.parent / "gate").touch()
+    store = MemoryCheckpointStore()
+    built = flow(graphs.trip().compile(), saver, thread="kept")
+    result = await built.run({"city": "Oslo"}, run_id="r", checkpoints=store)
+    editor = graphs.trip().compile(checkpointer=saver)
+    await editor.aupdate_state({"configurable": {"thread_id": "kept"}}, {"found": ["edited"]}, as_node="talk")
+    ((request_id, _),) = questions(result).items()
+    result = await built.resume("r", checkpoints=store, responses={request_id: "Ann"})
+    found: Any = result.output(LangGraphResult).values["found"]
+    assert found[-2:] == ["edited", "left"]
+    assert entered(notes).count("route") == 1
+    again = await built.run({"city": "Rome"}, run_id="next", checkpoints=store)
+    assert entered(notes).count("route") == 2
+    assert again.status is RunStatus.WAITING_INPUT
+
+
 async def test_breakpoints_of_a_graph_are_approvals(saver: NatsSaver) -> None:
     store = MemoryCheckpointStore()
     built = flow(graphs.careful, saver)
@@ -162,6 +181,22 @@ async def test_a_failed_try_repeats_only_the_nodes_that_have_failed(notes: Path,
         await built.run({"city": "Oslo"})
     calls = entered(notes)
     assert (calls.count("good"), calls.count("bad")) == (1, 3)
+
+
+async def test_finished_tasks_of_the_functional_api_are_not_repeated(notes: Path, saver: NatsSaver) -> None:
+    store = MemoryCheckpointStore()
+    work = asyncio.ensure_future(
+        flow(graphs.doubled, saver).run({"numbers": [1, 2, 3]}, run_id="r", checkpoints=store)
+    )
+    while not notes.exists() or "gate" not in entered(notes):  # noqa: ASYNC110 - a task writes it
+        await asyncio.sleep(0.01)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    (notes.parent / "gate").touch()
+    result = await flow(graphs.doubled, saver).resume("r", checkpoints=store)
+    assert result.output(LangGraphResult).values == {"value": [2, 4, 6]}
+    assert entered(notes) == ["double 1", "double 2", "gate", "double 2", "gate", "double 3"]
 
 
 async def test_a_thread_of_a_run_and_a_named_thread_remember(saver: NatsSaver) -> None:

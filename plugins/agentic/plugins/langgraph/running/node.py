@@ -31,6 +31,9 @@ log = get_logger(__name__)
 TURN = "agentic_turn"
 """In the metadata of checkpoints: the activation that made them."""
 
+EDITS = ("update", "fork")
+"""Sources of checkpoints that no run has made."""
+
 TRIES = RetryPolicy(max_attempts=4, first_delay_s=1.0, retry_on=(ThreadTakenError,))
 """While another run is in the thread. Nodes are retried by the policies of the graph."""
 
@@ -234,9 +237,8 @@ class _GraphRun:
         Raises:
             ThreadTakenError: Another run is in the thread.
         """
-        made_by = str((snapshot.metadata or {}).get(TURN) or "")
-        if made_by != self._turn:
-            await self._refuse_taken(snapshot, made_by)
+        if not await self._is_mine(snapshot):
+            await self._refuse_taken(snapshot, str((snapshot.metadata or {}).get(TURN) or ""))
             return input_of(self._graph, given)
         if snapshot.interrupts:
             return Command(resume=await self._questions.answers(snapshot))
@@ -245,6 +247,14 @@ class _GraphRun:
         if await self._is_at_breakpoint(snapshot):
             await self._questions.approve(snapshot)
         return None
+
+    async def _is_mine(self, snapshot: StateSnapshot) -> bool:
+        """Whether this activation made a checkpoint, or the one that a person has edited (`update_state`)."""
+        while (facts := snapshot.metadata or {}).get("source") in EDITS and TURN not in facts:
+            if snapshot.parent_config is None:
+                return False
+            snapshot = await self._graph.aget_state(snapshot.parent_config)
+        return facts.get(TURN) == self._turn
 
     async def _refuse_taken(self, snapshot: StateSnapshot, made_by: str) -> None:
         run_id = made_by.partition(":")[0]
