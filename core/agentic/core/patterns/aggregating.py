@@ -29,6 +29,8 @@ SYNTHESIZE = (
     "which they agree, name each disagreement, and add nothing of your own. Name the experts that failed."
 )
 
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
 
 class AggregatedResult(SpokenOutput):
     """The result of an aggregator.
@@ -141,13 +143,13 @@ class CustomAggregator(Aggregator):
     Args:
         id: Unique in the pattern.
         participants: The ids of the participants.
-        function: Gets the results, and the context if it takes two arguments.
+        function: Gets the results, and the context if it needs two arguments.
     """
 
     def __init__(self, id: str, participants: Sequence[str], function: AggregatorFn) -> None:  # noqa: A002
         super().__init__(id, participants)
         self.function: Any = function
-        self.takes_context = len(inspect.signature(function).parameters) > 1
+        self.takes_context = _needs_two(function)
 
     async def aggregate(self, results: Sequence[ParticipantResult], ctx: WorkflowContext[Any, Any]) -> object:
         """Return the function's result."""
@@ -211,6 +213,12 @@ def failures_of(results: Sequence[ParticipantResult]) -> list[str]:
         for one in results
         if one.error is not None
     ]
+
+
+def _needs_two(function: AggregatorFn) -> bool:
+    """Whether a function needs a second argument; one with a default is the function's own."""
+    found = inspect.signature(function).parameters.values()
+    return sum(one.default is one.empty and one.kind in _POSITIONAL for one in found) > 1
 
 
 def _words(result: ParticipantResult) -> str:

@@ -74,12 +74,12 @@ class PatternBuilder(ABC):
         return WorkflowBuilder(self._name, self._version, config).add_state(key, reducer=reducer)
 
 
-def checked_limit(pattern: str, name: str, value: int) -> int:
+def checked_limit(pattern: str, name: str, value: int, *, least: int = 1) -> int:
     """Return a limit.
 
     Raises:
-        InvalidPatternError: It is less than 1.
+        InvalidPatternError: It is less than ``least``.
     """
-    if value < 1:
-        raise InvalidPatternError(pattern, f"{name} is {value}; give 1 or more")
+    if value < least:
+        raise InvalidPatternError(pattern, f"{name} is {value}; give {least} or more")
     return value

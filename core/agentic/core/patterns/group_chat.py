@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,7 +31,6 @@ from agentic.core.patterns.participants import (
 from agentic.core.patterns.selectors import (
     GroupChatState,
     SelectionFunc,
-    is_async,
     name_after,
     name_in,
     round_robin_selector,
@@ -194,13 +194,15 @@ class GroupChatOrchestrator(Conversing):
     async def _chosen(self, state: GroupChatState, ctx: WorkflowContext[Any, Any]) -> str | None:
         if self.manager is not None:
             return await self._chosen_by_manager(self.manager, state, ctx)
-        selector: Any = self.selector
-        if is_async(selector):
+        found: Any = self.selector(state)
+        if not inspect.isawaitable(found):
+            return cast("str | None", found)
+        try:
             # It may ask a model: a worker that dies afterwards must not ask again.
-            found: str | None = await ctx.once("speaker", lambda: selector(state))
-            return found
-        name: str | None = selector(state)
-        return name
+            return cast("str | None", await ctx.once("speaker", lambda: found))
+        finally:
+            if inspect.iscoroutine(found):
+                found.close()  # it has not begun if its result is known
 
     async def _chosen_by_manager(
         self, manager: Agent[Any], state: GroupChatState, ctx: WorkflowContext[Any, Any]

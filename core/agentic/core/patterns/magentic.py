@@ -97,7 +97,7 @@ class MagenticBuilder(PatternBuilder):
         """
         self._max_rounds = checked_limit(self._name, "max_rounds", max_rounds)
         self._max_stalls = checked_limit(self._name, "max_stalls", max_stalls)
-        self._max_replans = checked_limit(self._name, "max_replans + 1", max_replans + 1) - 1
+        self._max_replans = checked_limit(self._name, "max_replans", max_replans, least=0)
         return self
 
     def with_plan_review(self) -> Self:

@@ -73,12 +73,6 @@ def smart_selector(state: GroupChatState) -> str:
     )
 
 
-def is_async(selector: SelectionFunc) -> bool:
-    """Whether a selector must be awaited."""
-    called = getattr(selector, "__call__", None)  # noqa: B004  # of an object that is not a function
-    return inspect.iscoroutinefunction(selector) or inspect.iscoroutinefunction(called)
-
-
 def no_repeat_selector(base: SelectionFunc) -> SelectionFunc:
     """Return a selector that never gives one participant two turns in a row.
 

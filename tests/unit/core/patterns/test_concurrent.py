@@ -97,6 +97,14 @@ async def test_an_aggregator_may_be_async_use_the_context_and_give_any_value() -
     assert (await flow.run("go")).outputs == ({"count": 2, "by": "aggregator"},)
 
 
+async def test_an_argument_with_a_default_is_the_aggregators_own() -> None:
+    def most(results: Sequence[ParticipantResult], least: int = 1, *, sep: str = "+") -> str:
+        return sep.join(one.text for one in results[:least])
+
+    flow = ConcurrentBuilder("c").participants([says("a", "x"), says("b", "y")]).with_aggregator(most).build()
+    assert (await flow.run("go")).output(AggregatedResult).text == "x"
+
+
 @pytest.mark.requirement("PA09")
 async def test_a_model_writes_one_answer_of_all_and_knows_who_failed() -> None:
     model = ScriptedModel(["Both say yes."])

@@ -111,6 +111,20 @@ async def test_no_repeat_gives_the_turn_to_the_next_one() -> None:
     assert [author for author, _ in spoken(result)[1:]] == ["a", "b", "a", "b"]
 
 
+async def test_a_selector_may_return_the_work_of_another_one() -> None:
+    async def last(state: GroupChatState) -> str:
+        return list(state.participants)[-1]
+
+    chat = (
+        GroupChatBuilder("g")
+        .participants([says("a", "1"), says("b", "2")])
+        .with_orchestrator_func(lambda state: last(state))
+        .with_max_iterations(1)
+        .build()
+    )
+    assert spoken((await chat.run("go")).output(PatternResult)) == [(None, "go"), ("b", "2")]
+
+
 async def test_no_repeat_with_one_participant_is_an_error_that_says_so() -> None:
     chat = (
         GroupChatBuilder("g")

@@ -182,3 +182,5 @@ def test_a_team_without_a_manager_and_limits_below_one_are_refused() -> None:
         MagenticBuilder("m").participants([says("a")]).build()
     with pytest.raises(InvalidPatternError, match="max_stalls is 0"):
         team(max_stalls=0)
+    with pytest.raises(InvalidPatternError, match="max_replans is -1; give 0 or more"):
+        team(max_replans=-1)
