@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentic.core.agents.agent import Agent
@@ -23,27 +23,14 @@ def code_review(model: Model, name: str = "code-review") -> GroupChatBuilder:
         model: For both, or its name.
         name: Of the workflow.
     """
-    return (
-        GroupChatBuilder(name)
-        .participants(
-            [
-                _agent(
-                    model,
-                    "coder",
-                    "You write code. Give the whole code each time, with all remarks of the reviewer mended.",
-                ),
-                _agent(
-                    model,
-                    "reviewer",
-                    "You review code: faults first, each with its line and a way to mend it. If nothing is "
-                    "left to mend, answer APPROVED. Use this word for nothing else.",
-                ),
-            ]
-        )
-        .with_orchestrator_func(round_robin_selector)
-        .with_termination_condition(keyword_termination("approved", author="reviewer"))
-        .with_max_iterations(10)
-    )
+    people = {
+        "coder": "You write code. Give the whole code each time, with all remarks of the reviewer mended.",
+        "reviewer": "You review code: faults first, each with its line and a way to mend it. If nothing is "
+        "left to mend, answer APPROVED. Use this word for nothing else.",
+    }
+    approved = keyword_termination("approved", author="reviewer")
+    chat = _chat(model, name, people).with_orchestrator_func(round_robin_selector)
+    return chat.with_termination_condition(approved).with_max_iterations(10)
 
 
 def brainstorming(model: Model, name: str = "brainstorming") -> GroupChatBuilder:
@@ -53,25 +40,18 @@ def brainstorming(model: Model, name: str = "brainstorming") -> GroupChatBuilder
         model: For all four, or its name.
         name: Of the workflow.
     """
-    return (
-        GroupChatBuilder(name)
-        .participants(
-            [
-                _agent(model, "creative", "You have ideas, unusual ones too. Give three, a sentence each."),
-                _agent(model, "analyst", "You work out the effort, the risks and the measures of the ideas."),
-                _agent(model, "critic", "You find the weakest point of each idea, and what would mend it."),
-            ]
-        )
-        .with_orchestrator_agent(
-            _agent(
-                model,
-                "moderator",
-                "You moderate a brainstorming. Give everybody turns. When the ideas no longer get better, "
-                "end it with the best three as the final message.",
-            )
-        )
-        .with_max_iterations(12)
+    moderator = _agent(
+        model,
+        "moderator",
+        "You moderate a brainstorming. Give everybody turns. When the ideas no longer get better, end it "
+        "with the best three as the final message.",
     )
+    people = {
+        "creative": "You have ideas, unusual ones too. Give three, a sentence each.",
+        "analyst": "You work out the effort, the risks and the measures of the ideas.",
+        "critic": "You find the weakest point of each idea, and what would mend it.",
+    }
+    return _chat(model, name, people).with_orchestrator_agent(moderator).with_max_iterations(12)
 
 
 def research_qa(model: Model, name: str = "research-qa") -> GroupChatBuilder:
@@ -81,27 +61,13 @@ def research_qa(model: Model, name: str = "research-qa") -> GroupChatBuilder:
         model: For both, or its name.
         name: Of the workflow.
     """
-    return (
-        GroupChatBuilder(name)
-        .participants(
-            [
-                _agent(
-                    model,
-                    "researcher",
-                    "You collect facts that answer the question, with their sources. When you have them all, "
-                    "end with: research complete.",
-                ),
-                _agent(
-                    model,
-                    "synthesizer",
-                    "You answer the question from the facts of the researcher alone, with their sources.",
-                ),
-            ]
-        )
-        .with_orchestrator_func(smart_selector)
-        .with_termination_condition(synthesizer_answered)
-        .with_max_iterations(6)
-    )
+    people = {
+        "researcher": "You collect facts that answer the question, with their sources. When you have them "
+        "all, end with: research complete.",
+        "synthesizer": "You answer the question from the facts of the researcher alone, with their sources.",
+    }
+    chat = _chat(model, name, people).with_orchestrator_func(smart_selector)
+    return chat.with_termination_condition(synthesizer_answered).with_max_iterations(6)
 
 
 def content_creation(model: Model, name: str = "content-creation") -> GroupChatBuilder:
@@ -111,27 +77,24 @@ def content_creation(model: Model, name: str = "content-creation") -> GroupChatB
         model: For all three, or its name.
         name: Of the workflow.
     """
-    return (
-        GroupChatBuilder(name)
-        .participants(
-            [
-                _agent(model, "writer", "You write the text; give the whole text each time."),
-                _agent(model, "editor", "You edit the last text: shorter, clearer. Give the whole text."),
-                _agent(
-                    model,
-                    "fact-checker",
-                    "You check each claim of the last text, and list those that need a change.",
-                ),
-            ]
-        )
-        .with_orchestrator_func(round_robin_selector)
-        .with_max_iterations(6)
-    )
+    people = {
+        "writer": "You write the text; give the whole text each time.",
+        "editor": "You edit the last text: shorter, clearer. Give the whole text.",
+        "fact-checker": "You check each claim of the last text, and list those that need a change.",
+    }
+    chat = _chat(model, name, people)
+    return chat.with_orchestrator_func(round_robin_selector).with_max_iterations(6)
 
 
 def synthesizer_answered(said: Sequence[ChatMessage]) -> bool:
     """Whether the synthesizer has spoken."""
     return any(one.author_name == "synthesizer" for one in said)
+
+
+def _chat(model: Model, name: str, people: Mapping[str, str]) -> GroupChatBuilder:
+    """Return a chat of agents, by name, with their instructions."""
+    agents = [_agent(model, person, instructions) for person, instructions in people.items()]
+    return GroupChatBuilder(name).participants(agents)
 
 
 def _agent(model: Model, name: str, instructions: str) -> Agent[Any]:
