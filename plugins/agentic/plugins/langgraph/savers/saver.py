@@ -209,33 +209,14 @@ class AgenticSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> Job[RunnableConfig]:
         place, parent_id = _place(config), get_checkpoint_id(config) or None
-        stored = {name: value for name, value in checkpoint.items() if name != "channel_values"}
         facts = get_checkpoint_metadata(config, metadata)
-        current = {
-            name: value
-            for name, value in checkpoint["channel_values"].items()
-            if name in checkpoint["channel_versions"]
-        }
 
         async def add(rows: SaverRows) -> RunnableConfig:
             await rows.lock(place.thread_id)
             parent = await _parent(rows, place, parent_id)
-            known = {} if parent is None else parent.whereabouts
-            changed = [name for name in current if name in new_versions or name not in known]
-            pieces: dict[bytes, bytes] = {}
-            by_channel = {name: self._cut(current[name]) for name in changed}
-            for _, more in by_channel.values():
-                pieces |= more
-            record = CheckpointRecord(
-                place=place,
-                id=checkpoint["id"],
-                number=0,
-                parent_id=parent_id,
-                run_id=str(facts.get("run_id") or "")[:NAME_LENGTH],
-                checkpoint=self._dump(stored, pieces),
-                metadata=self._dump(facts, pieces),
-                values={name: blob for name, (blob, _) in by_channel.items()},
-                origins={name: known[name] for name in current if name not in by_channel},
+            origins = {} if parent is None else parent.whereabouts
+            record, names, pieces = self._cut_checkpoint(
+                (place, parent_id), checkpoint, facts, new_versions, origins
             )
             follows = self._follows(config, place, parent_id, metadata)
             # Those of the parent are there: it stays as it is while it is the newest, which is checked.
@@ -243,20 +224,55 @@ class AgenticSaver(BaseCheckpointSaver[str]):
             missing = {
                 name: piece
                 for name, piece in pieces.items()
-                if not any(name in names for names in kept.values())
+                if not any(name in stored for stored in kept.values())
             }
             await rows.add(NewCheckpoint(record=record, pieces=missing, follows=follows))
-            if follows is not None:
-                self._followed[place, record.id] = None
-                if len(self._followed) > _KNOWN_RUNS:
-                    self._followed.popitem(last=False)
             unchanged = {name: kept[name] for name in record.origins if name in kept}
-            self._remember(
-                record, {**unchanged, **{name: frozenset(more) for name, (_, more) in by_channel.items()}}
-            )
+            self._remember(record, {**unchanged, **names}, is_followed=follows is not None)
             return _config(place, record.id)
 
         return add
+
+    def _cut_checkpoint(
+        self,
+        where: tuple[Place, str | None],
+        checkpoint: Checkpoint,
+        facts: CheckpointMetadata,
+        new_versions: ChannelVersions,
+        origins: Mapping[str, str],
+    ) -> tuple[CheckpointRecord, dict[str, frozenset[bytes]], dict[bytes, bytes]]:
+        """Return a checkpoint as it is stored, the hashes of the channels that it changed, and all pieces.
+
+        Args:
+            where: Its history, and its parent there.
+            checkpoint, facts, new_versions: LangGraph's.
+            origins: The checkpoint that has the value of each channel of its parent.
+        """
+        place, parent_id = where
+        stored = {name: value for name, value in checkpoint.items() if name != "channel_values"}
+        current = {
+            name: value
+            for name, value in checkpoint["channel_values"].items()
+            if name in checkpoint["channel_versions"]
+        }
+        changed = {
+            name: self._cut(value)
+            for name, value in current.items()
+            if name in new_versions or name not in origins
+        }
+        pieces = {name: piece for _, more in changed.values() for name, piece in more.items()}
+        record = CheckpointRecord(
+            place=place,
+            id=checkpoint["id"],
+            number=0,
+            parent_id=parent_id,
+            run_id=str(facts.get("run_id") or "")[:NAME_LENGTH],
+            checkpoint=self._dump(stored, pieces),
+            metadata=self._dump(facts, pieces),
+            values={name: blob for name, (blob, _) in changed.items()},
+            origins={name: origins[name] for name in current if name not in changed},
+        )
+        return record, {name: frozenset(more) for name, (_, more) in changed.items()}, pieces
 
     def _follows(
         self, config: RunnableConfig, place: Place, parent_id: str | None, metadata: CheckpointMetadata
@@ -269,7 +285,13 @@ class AgenticSaver(BaseCheckpointSaver[str]):
         known = (place, parent_id) in self._followed
         return parent_id if configurable(config).get(FOLLOWS, known) else None
 
-    def _remember(self, record: CheckpointRecord, pieces: Mapping[str, frozenset[bytes]]) -> None:
+    def _remember(
+        self, record: CheckpointRecord, pieces: Mapping[str, frozenset[bytes]], *, is_followed: bool
+    ) -> None:
+        if is_followed:
+            self._followed[record.place, record.id] = None
+            if len(self._followed) > _KNOWN_RUNS:
+                self._followed.popitem(last=False)
         if sum(map(len, pieces.values())) <= _KNOWN_PIECES:
             self._known[record.place, record.id] = pieces
         while len(self._known) > _KNOWN_CHECKPOINTS:
