@@ -126,7 +126,7 @@ class AgenticChatModel(BaseChatModel):
         settings = {name: given[name] for name in _SETTINGS if given.get(name) is not None}
         if stop:
             settings["stop"] = tuple(stop)
-        tools = [one["function"] for one in given.get("tools") or ()]
+        tools = [self._function(one) for one in given.get("tools") or ()]
         return ModelRequest(
             instructions=instructions,
             messages=tuple(parts),
@@ -142,6 +142,14 @@ class AgenticChatModel(BaseChatModel):
             tool_choice=self._choice(given.get("tool_choice")),
             settings=self.settings.overlaid(ModelSettings(**settings)),
         )
+
+    def _function(self, tool: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(function := tool.get("function"), dict):
+            kind = tool.get("type", tool)
+            raise BadModelRequestError(
+                self.adapter.name, f"the tool {kind!r:.100} is the provider's own; give functions"
+            )
+        return function
 
     def _choice(self, choice: object) -> str:
         match choice:

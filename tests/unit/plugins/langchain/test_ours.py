@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from agentic.core.agents import ChatAgent, ToolContext, ask_person, tool
 from agentic.core.llm import FunctionModel, ModelRequest, ScriptedModel, ScriptLine, ToolCall
+from agentic.core.llm.errors import BadModelRequestError
 from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, TextPart, ThinkingPart
 from agentic.plugins.langchain import AgenticChatModel, AgenticTool, LangChainTool
 from agentic.plugins.langchain.messages import message_of_reply, request_parts
@@ -128,6 +129,12 @@ async def test_structured_output_works_by_a_tool() -> None:
     line = ToolCall(id="c1", name="Verdict", arguments={"good": True})
     bound = AgenticChatModel(adapter=ScriptedModel([line])).with_structured_output(Verdict)
     assert await bound.ainvoke("Good?") == Verdict(good=True)
+
+
+async def test_a_tool_of_a_provider_is_refused_by_its_name() -> None:
+    bound = AgenticChatModel(adapter=ScriptedModel(["Hi."])).bind_tools([{"type": "web_search_preview"}])
+    with pytest.raises(BadModelRequestError, match="the tool 'web_search_preview' is the provider's own"):
+        await bound.ainvoke("Hi.")
 
 
 def test_data_of_the_provider_goes_back_unless_the_graph_has_edited_the_message() -> None:
