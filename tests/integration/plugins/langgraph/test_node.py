@@ -37,7 +37,9 @@ pytestmark = pytest.mark.integration
 @pytest.fixture
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(graphs.NOTES, str(tmp_path))
-    return tmp_path / "notes.txt"
+    file = tmp_path / "notes.txt"
+    file.touch()
+    return file
 
 
 @pytest.fixture
@@ -184,7 +186,6 @@ async def test_a_failed_try_repeats_only_the_nodes_that_have_failed(notes: Path,
 
 
 async def test_finished_tasks_of_the_functional_api_are_not_repeated(notes: Path, saver: NatsSaver) -> None:
-    notes.touch()
     store = MemoryCheckpointStore()
     work = asyncio.ensure_future(
         flow(graphs.doubled, saver).run({"numbers": [1, 2, 3]}, run_id="r", checkpoints=store)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 import pytest
 from tests.unit.core.patterns.casts import hears, says, spoken
@@ -115,10 +115,13 @@ async def test_a_selector_may_return_the_work_of_another_one() -> None:
     async def last(state: GroupChatState) -> str:
         return list(state.participants)[-1]
 
+    def choose(state: GroupChatState) -> Awaitable[str]:
+        return last(state)
+
     chat = (
         GroupChatBuilder("g")
         .participants([says("a", "1"), says("b", "2")])
-        .with_orchestrator_func(lambda state: last(state))
+        .with_orchestrator_func(choose)
         .with_max_iterations(1)
         .build()
     )
