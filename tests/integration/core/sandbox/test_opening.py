@@ -24,6 +24,7 @@ from agentic.core.sandbox import (
     program,
     tool_folder,
 )
+from agentic.core.sandbox.model import MIB
 from agentic.core.sandbox.process import bubblewrap
 from agentic.core.settings import load_settings
 
@@ -146,16 +147,56 @@ async def test_variables_of_a_job_reach_only_its_command() -> None:
 
 async def test_memory_that_no_limit_counts_is_refused() -> None:
     code = """
-import ctypes, os
+import ctypes, os, socket
 libc = ctypes.CDLL(None, use_errno=True)
 try:
     os.memfd_create("x")
 except OSError as exc:
     print(exc.errno)
 print(libc.shmget(0, 4096, 0o1600), ctypes.get_errno())
+print(libc.semget(0, 32000, 0o600), ctypes.get_errno())
+print(libc.msgget(0, 0o600), ctypes.get_errno())
+one, other = socket.socketpair()
+size = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**20)
+one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**20)
+one.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+print(one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) - size)
+print(one.getsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED))
+print(libc.socketpair(30, 1, 0, 0) < 0, ctypes.get_errno() == 97)
 """
     result = await ProcessSandbox().run({"a.py": code}, ["python3", "a.py"])
-    assert result.stdout.split() == ["1", "-1", "1"]
+    assert result.stdout.split() == ["1", *["-1", "1"] * 3, "0", "1", "True", "True"]
+
+
+KERNEL_MEMORY = {
+    "sockets": """
+import socket, time
+pairs = [socket.socketpair() for _ in range(400)]
+for one, _ in pairs:
+    one.setblocking(False)
+    try:
+        while one.send(b"x" * 4096):
+            pass
+    except BlockingIOError:
+        pass
+time.sleep(30)
+""",
+    "page tables": """
+import mmap, time
+pages = mmap.mmap(-1, 64 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)
+for at in range(0, 64 << 30, 2 << 20):
+    pages[at]
+time.sleep(30)
+""",
+}
+
+
+@pytest.mark.parametrize("code", KERNEL_MEMORY.values(), ids=KERNEL_MEMORY)
+async def test_memory_of_the_kernel_counts(code: str) -> None:
+    limits = SandboxLimits(memory_bytes=64 * MIB)
+    result = await ProcessSandbox().run({"a.py": code}, ["python3", "a.py"], limits)
+    assert result.ended is Ending.MEMORY, result.stderr
 
 
 async def test_very_many_files_end_a_run() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from agentic.core.sandbox.model import Ending, SandboxLimits
 
 _FIRST_S, _LAST_S = 0.004, 0.05
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+SOCKET_BYTES = 208 * 1024
+"""Memory that a socket can take: the kernel's default for a buffer, which the filter of calls keeps."""
 
 
 class SandboxWatch:
@@ -49,18 +50,20 @@ class SandboxWatch:
         os.close(self._processes)
 
     def _memory(self) -> Ending | None:
-        used = sum(self._numbers("statm", _resident))
+        sockets = sum(map(_sockets, self._texts("net/sockstat", ["1"]))) * SOCKET_BYTES
+        used = sockets + sum(_bytes(text, b"VmRSS", b"VmSwap", b"VmPTE") for text in self._texts("status"))
         if used > self._limits.memory_bytes:  # pages that processes share were counted for each
-            used = sum(self._numbers("smaps_rollup", _proportional))
+            used = sockets + sum(_bytes(text, b"VmPTE") for text in self._texts("status"))
+            used += sum(_bytes(text, b"Pss", b"SwapPss") for text in self._texts("smaps_rollup"))
         self.most_bytes = max(self.most_bytes, used)
         return Ending.MEMORY if used > self._limits.memory_bytes else None
 
-    def _numbers(self, name: str, read: object) -> Iterator[int]:
-        parse = _resident if read is _resident else _proportional
-        for process in os.listdir(self._processes):  # noqa: PTH208 - of a descriptor
+    def _texts(self, name: str, processes: Sequence[str] | None = None) -> Iterator[bytes]:
+        """Yield a file of each process."""
+        for process in processes or os.listdir(self._processes):  # noqa: PTH208 - of a descriptor
             if process.isdigit():
-                with suppress(OSError, IndexError, ValueError):  # it has just ended
-                    yield parse(self._text(f"{process}/{name}"))
+                with suppress(OSError):  # it has just ended
+                    yield self._text(f"{process}/{name}")
 
     def _text(self, path: str) -> bytes:
         place = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._processes)
@@ -70,9 +73,11 @@ class SandboxWatch:
             os.close(place)
 
 
-def _resident(text: bytes) -> int:
-    return int(text.split()[1]) * _PAGE
+def _bytes(text: bytes, *names: bytes) -> int:
+    """Return the sum of fields in KiB, as bytes; a process that is ending has none."""
+    values = (text.partition(b"\n%s:" % name)[2].split(maxsplit=1) for name in names)
+    return sum(int(value[0]) for value in values if value) * 1024
 
 
-def _proportional(text: bytes) -> int:
-    return int(text.partition(b"\nPss:")[2].split()[0]) * 1024
+def _sockets(text: bytes) -> int:
+    return int(text.split()[2])  # "sockets: used 3"
