@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -207,6 +208,25 @@ async def test_very_many_files_end_a_run() -> None:
     assert len(result.files) <= 1_000
 
 
+async def test_many_long_files_are_not_read() -> None:
+    """Sparse files and links are free for a program; reading each of them would be its attack."""
+    code = """
+import os
+with open("first", "wb") as file:
+    file.truncate(33 * 2**20)
+for number in range(300):
+    os.link("first", f"link{number}")
+    with open(f"sparse{number}", "wb") as file:
+        file.truncate(64 * 2**20)
+"""
+    begun = time.process_time()
+    result = await ProcessSandbox().run(
+        {"a.py": code}, ["python3", "a.py"], SandboxLimits(disk_bytes=64 * MIB)
+    )
+    assert set(result.files) == {"first"}
+    assert time.process_time() - begun < 1
+
+
 def fork() -> int:
     """Fork this process; its other threads wait for work, so Python's warning is not about them."""
     with warnings.catch_warnings():
@@ -253,7 +273,6 @@ def test_a_user_who_is_not_root_gets_the_same_isolation(tmp_path: Path) -> None:
 def test_a_killed_process_leaves_nothing_of_its_runs(tmp_path: Path) -> None:
     import asyncio
     import signal
-    import time
 
     from agentic.core.testing.sandbox_contract import processes_with
 
