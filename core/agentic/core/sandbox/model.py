@@ -17,7 +17,9 @@ MAX_FILES = 200
 MAX_COLLECTED = 1_000
 """Files that are collected after a run; the others are skipped."""
 MAX_NAME_CHARS = 200
-MAX_ARGUMENT_CHARS = 100_000
+MAX_ARGUMENT_BYTES = 100_000
+MAX_COMMAND_BYTES = 1_000_000
+"""A command with its environment; Linux takes 2 MiB, of which tools and pointers need a part."""
 
 
 def is_plain(name: str) -> bool:
@@ -55,7 +57,7 @@ class Ending(StrEnum):
 
 
 class SandboxLimits(BaseModel):
-    """The limits of one run; a run that reaches one of the first three is ended."""
+    """The limits of one run; at its limit of time, memory, output or files it is ended."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -99,12 +101,20 @@ class SandboxJob(BaseModel):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        size = 0
         for word in (*self.command, *self.environment, *self.environment.values()):
-            if "\0" in word or len(word) > MAX_ARGUMENT_CHARS or (not word.isascii() and not _is_utf8(word)):
+            count = _utf8_bytes(word)
+            size += count or 0
+            if count is None or count > MAX_ARGUMENT_BYTES or "\0" in word:
                 raise SandboxFileError(
                     f"the word {word[:40]!a} of a command or its environment contains NUL, "
-                    f"lone surrogates or over {MAX_ARGUMENT_CHARS} characters; put long texts into a file"
+                    f"lone surrogates or over {MAX_ARGUMENT_BYTES} bytes; put long texts into a file"
                 )
+        if size > MAX_COMMAND_BYTES:
+            raise SandboxFileError(
+                f"the command with its environment has {size} bytes, more than {MAX_COMMAND_BYTES}; put long "
+                "texts into files"
+            )
         if "=" in self.command[0]:  # the program that sets the variables would take it as one of them
             raise SandboxFileError(
                 f"the name of the program {self.command[0][:40]!a} contains '='; rename it"
@@ -203,9 +213,9 @@ def _folders_of(name: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _is_utf8(word: str) -> bool:
+def _utf8_bytes(word: str) -> int | None:
+    """Return the length of a word; None if it contains lone surrogates."""
     try:
-        word.encode()
+        return len(word.encode())
     except UnicodeEncodeError:
-        return False
-    return True
+        return None

@@ -187,6 +187,11 @@ class SandboxContract:
         assert b"".join(piece for name, piece in pieces if name == "stdout") == result.stdout.encode()
         assert 0 < result.wall_s < 30
 
+    async def test_a_long_command_is_run(self, sandbox: Sandbox) -> None:
+        words = ["é" * 50_000] * 9
+        result = await sandbox.run({}, ["sh", "-c", "echo $#", "sh", *words], QUICK, tools=self.TOOLS)
+        assert result.stdout == "9\n"
+
     async def test_a_missing_program_is_a_result(self, sandbox: Sandbox) -> None:
         result = await sandbox.run({}, ["no-such-program"], QUICK, tools=self.TOOLS)
         assert (result.exit_code, result.ended) == (127, Ending.EXITED)
@@ -318,6 +323,8 @@ class SandboxContract:
             ({f"f{number}": "" for number in range(201)}, ["true"]),
             ({}, []),
             ({}, ["a\0b"]),
+            ({}, ["é" * 50_001]),
+            ({}, ["echo", *["x" * 99_000] * 11]),
             ({}, ["a=b"]),
             ({}, "true"),
         ],
