@@ -101,20 +101,7 @@ class SandboxJob(BaseModel):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        size = 0
-        for word in (*self.command, *self.environment, *self.environment.values()):
-            count = _utf8_bytes(word)
-            size += count or 0
-            if count is None or count > MAX_ARGUMENT_BYTES or "\0" in word:
-                raise SandboxFileError(
-                    f"the word {word[:40]!a} of a command or its environment contains NUL, "
-                    f"lone surrogates or over {MAX_ARGUMENT_BYTES} bytes; put long texts into a file"
-                )
-        if size > MAX_COMMAND_BYTES:
-            raise SandboxFileError(
-                f"the command with its environment has {size} bytes, more than {MAX_COMMAND_BYTES}; put long "
-                "texts into files"
-            )
+        _check_words((*self.command, *self.environment, *self.environment.values()))
         if "=" in self.command[0]:  # the program that sets the variables would take it as one of them
             raise SandboxFileError(
                 f"the name of the program {self.command[0][:40]!a} contains '='; rename it"
@@ -156,14 +143,14 @@ class SandboxResult(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
 
-    exit_code: int | None
+    exit_code: int | None = Field(ge=0, le=255)
     ended: Ending
     stdout: str = ""
     stderr: str = ""
     files: dict[str, bytes] = Field(default_factory=dict, repr=False)
     skipped: tuple[str, ...] = ()
-    wall_s: float = 0.0
-    memory_bytes: int = 0
+    wall_s: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    memory_bytes: int = Field(default=0, ge=0)
 
     @property
     def succeeded(self) -> bool:
@@ -211,6 +198,24 @@ def folders_of(names: Sequence[str] | Mapping[str, object]) -> list[str]:
 def _folders_of(name: str) -> list[str]:
     parts = name.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """Check that the kernel takes a command and its environment."""
+    size = 0
+    for word in words:
+        count = _utf8_bytes(word)
+        size += count or 0
+        if count is None or count > MAX_ARGUMENT_BYTES or "\0" in word:
+            raise SandboxFileError(
+                f"the word {word[:40]!a} of a command or its environment contains NUL, "
+                f"lone surrogates or over {MAX_ARGUMENT_BYTES} bytes; put long texts into a file"
+            )
+    if size > MAX_COMMAND_BYTES:
+        raise SandboxFileError(
+            f"the command with its environment has {size} bytes, more than {MAX_COMMAND_BYTES}; put long "
+            "texts into files"
+        )
 
 
 def _utf8_bytes(word: str) -> int | None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -9,15 +10,18 @@ from agentic.core.bus import MemoryBus
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.sandbox import (
     Ending,
+    OnOutput,
     ProcessSandbox,
     RemoteSandbox,
     SandboxFileError,
+    SandboxJob,
     SandboxLimits,
     SandboxLostError,
+    SandboxResult,
     SandboxUnavailableError,
     serve_sandbox,
 )
-from agentic.core.sandbox.remote import protocol, worker
+from agentic.core.sandbox.remote import client, protocol, worker
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.testing import SandboxContract
 from agentic.core.testing.sandbox_contract import processes_with
@@ -139,3 +143,79 @@ async def test_damaged_messages_end_no_worker(payload: bytes) -> None:
     assert (result.stdout, result.ended) == ("alive\n", Ending.EXITED)
     serving.cancel()
     await asyncio.wait([serving])
+
+
+class Broken(ProcessSandbox):
+    """A sandbox with a fault."""
+
+    async def run_job(self, job: SandboxJob, on_output: OnOutput | None = None) -> SandboxResult:
+        if job.command[0] == "fault":
+            raise RuntimeError("no thread is left")
+        return await super().run_job(job, on_output)
+
+
+async def test_a_fault_of_the_sandbox_ends_its_job_and_no_worker() -> None:
+    bus = MemoryBus()
+    serving = asyncio.ensure_future(serve_sandbox(bus, Broken(), "one"))
+    await asyncio.sleep(0)
+    remote = RemoteSandbox(bus, "one")
+    with pytest.raises(SandboxUnavailableError, match="RuntimeError: no thread is left"):
+        await remote.run({}, ["fault"])
+    assert (await remote.run({}, ["echo", "alive"])).stdout == "alive\n"
+    serving.cancel()
+    await asyncio.wait([serving])
+
+
+@asynccontextmanager
+async def lying(bus: MemoryBus, *answers: bytes) -> AsyncIterator[RemoteSandbox]:
+    """A client of a worker that takes a job and gives these answers."""
+
+    async def work() -> None:
+        async with bus.listen(protocol.subject_of("lies")) as asked:
+            reply = (await asked.next()).reply
+            inbox = bus.inbox()
+            async with bus.listen(inbox) as heard:
+                await bus.send(reply, protocol.packed("offer"), reply=inbox)
+                await heard.next()
+                for answer in answers:
+                    await bus.send(reply, answer)
+                await asyncio.sleep(20)
+
+    working = asyncio.ensure_future(work())
+    await asyncio.sleep(0)
+    yield RemoteSandbox(bus, "lies")
+    working.cancel()
+    await asyncio.wait([working])
+
+
+async def test_output_of_a_lying_worker_is_cut_at_the_limit() -> None:
+    flood = [protocol.packed("stdout", b"x" * 1000) for _ in range(5)]
+    result = b'{"exit_code": 0, "ended": "exited"}'
+    pieces: list[bytes] = []
+    async with lying(MemoryBus(), *flood, protocol.packed("result", result, is_last=True)) as sandbox:
+        await sandbox.run(
+            {}, ["true"], SandboxLimits(output_bytes=2500), on_output=lambda _, piece: pieces.append(piece)
+        )
+    assert list(map(len, pieces)) == [1000, 1000, 500]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        b'{"exit_code": 0, "ended": "exited", "wall_s": NaN}',
+        b'{"exit_code": 0, "ended": "exited", "memory_bytes": -1}',
+        b'{"exit_code": 123456789, "ended": "exited"}',
+        b'{"exit_code": 0, "ended": "won"}',
+    ],
+)
+async def test_odd_results_of_a_lying_worker_are_refused(result: bytes) -> None:
+    async with lying(MemoryBus(), protocol.packed("result", result, is_last=True)) as sandbox:
+        with pytest.raises(SandboxLostError, match="its result is damaged"):
+            await sandbox.run({}, ["true"])
+
+
+async def test_a_worker_that_is_alive_and_never_ends_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "LATE_S", 0.05)
+    async with lying(MemoryBus(), protocol.packed("alive")) as sandbox:
+        with pytest.raises(SandboxLostError, match=r"gave no result 0\.05 s after its limit of time"):
+            await sandbox.run({}, ["true"], SandboxLimits(time_s=0.05))

@@ -14,6 +14,7 @@ from agentic.core.sandbox.errors import SandboxError, SandboxLostError, SandboxU
 from agentic.core.sandbox.model import SandboxJob, SandboxResult
 from agentic.core.sandbox.remote.protocol import (
     ALIVE_S,
+    LATE_S,
     SILENT_S,
     Assembly,
     Head,
@@ -91,7 +92,13 @@ class RemoteSandbox(Sandbox):
                 await self._bus.send(
                     worker, packed("job", piece, number=number, is_last=is_last), reply=inbox
                 )
-            return await self._result(heard, job, on_output)
+            async with asyncio.timeout(job.limits.time_s + LATE_S):
+                return await self._result(heard, job, on_output)
+        except TimeoutError:
+            await self._bus.send(worker, packed("cancel"))
+            raise SandboxLostError(
+                self.kind, f"its worker gave no result {LATE_S:g} s after its limit of time"
+            ) from None
         except asyncio.CancelledError:
             await self._cancel(worker, heard)
             raise
@@ -100,11 +107,14 @@ class RemoteSandbox(Sandbox):
 
     async def _result(self, heard: Listener, job: SandboxJob, on_output: OnOutput | None) -> SandboxResult:
         result = Assembly()
+        left = dict.fromkeys(("stdout", "stderr"), job.limits.output_bytes)
         while True:
             head, piece = await self._heard(heard)
             match head.kind:
                 case "stdout" | "stderr" if on_output is not None:
-                    on_output(head.kind, piece)
+                    if shown := piece[: left[head.kind]]:
+                        left[head.kind] -= len(shown)
+                        on_output(head.kind, shown)
                 case "failed":
                     raise _error_of(head, self.pool)
                 case "result":

@@ -23,6 +23,8 @@ ALIVE_S = 2.0
 """Seconds between two signs of life."""
 SILENT_S = 30.0
 """Seconds of silence after which the other side counts as lost."""
+LATE_S = 300.0
+"""Seconds after its limit of time until a job without a result counts as lost."""
 OFFER_S = 10.0
 """Seconds that an offer keeps its place."""
 

@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Literal
 
 from agentic.core.bus import Bus, BusError, Listener, Message
-from agentic.core.errors import text_of
+from agentic.core.errors import line_of, text_of
+from agentic.core.logging import get_logger
 from agentic.core.sandbox.errors import SandboxError, SandboxFileError
 from agentic.core.sandbox.model import SandboxJob, SandboxLimits
 from agentic.core.sandbox.remote.protocol import (
@@ -22,6 +23,8 @@ from agentic.core.sandbox.remote.protocol import (
     unpacked,
 )
 from agentic.core.sandbox.sandbox import Sandbox
+
+log = get_logger(__name__)
 
 
 async def serve_sandbox(
@@ -96,6 +99,9 @@ class _Worker:
             result = await self._sandbox.run_job(self._checked(content), keep)
         except SandboxError as exc:
             return [packed("failed", error=type(exc).__name__, text=text_of(exc))]
+        except Exception as exc:  # the jobs of other clients go on
+            log.exception("sandbox_job.failed")
+            return [packed("failed", text=line_of(exc))]
         whole = result.model_dump_json(exclude_defaults=True).encode()
         return [
             packed("result", piece, number=number, is_last=is_last)
