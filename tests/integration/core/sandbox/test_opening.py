@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
 import time
 import warnings
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from agentic.core.sandbox import (
     MissingToolError,
     ProcessSandbox,
     RemoteSandbox,
+    Sandbox,
     SandboxFileError,
     SandboxLimits,
     SandboxUnavailableError,
@@ -225,6 +228,37 @@ for number in range(300):
     )
     assert set(result.files) == {"first"}
     assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize("kind", [ProcessSandbox, UnisolatedSandbox])
+async def test_a_process_with_many_open_files_runs_sandboxes(kind: type[Sandbox]) -> None:
+    with ExitStack() as stack:
+        for _ in range(1_100):
+            stack.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        result = await kind().run({}, ["echo", "ran"])
+    assert result.stdout == "ran\n"
+
+
+async def test_files_of_a_job_are_open_only_until_it_starts() -> None:
+    def in_memory(*_: object) -> None:
+        names = [str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+        found.extend(name for name in names if "memfd:sandbox" in name)
+
+    found: list[str] = []
+    result = await ProcessSandbox().run({"a": "text"}, ["sh", "-c", "cat a; sleep 0.1"], on_output=in_memory)
+    assert (result.stdout, found) == ("text", [])
+
+
+async def test_a_machine_without_free_descriptors_is_unavailable() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    sandbox = ProcessSandbox()
+    await sandbox.probe()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+    try:
+        with pytest.raises(SandboxUnavailableError, match="Too many open files"):
+            await sandbox.run({}, ["true"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def fork() -> int:

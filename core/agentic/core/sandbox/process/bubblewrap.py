@@ -49,7 +49,12 @@ class ProcessSandbox(Sandbox):
         found = self._found = self._found or find_bubblewrap(self._bwrap)
         tools = [await asyncio.to_thread(self.tools.find, name) for name in job.tools]
         async with self._places:
-            return await in_own_thread(BubblewrapRun(found, job, tools, _new_identity()), on_output)
+            try:
+                return await in_own_thread(BubblewrapRun(found, job, tools, _new_identity()), on_output)
+            except OSError as exc:
+                raise SandboxUnavailableError(
+                    self.kind, f"the system refused its processes or files ({exc.strerror})", "see its limits"
+                ) from exc
 
     async def probe(self) -> None:
         """Run a command that does nothing.

@@ -105,12 +105,12 @@ class BubblewrapRun:
         here, there = socket.socketpair()
         stack.enter_context(here)
         here.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        files = self._contents(stack)
-        options, command = arguments_of(self._job, self._tools, self._identity, files)
-        calls = _in_memory(seccomp_filter(), stack)
-        options += ["--seccomp", str(calls)]
-        given = _in_memory(b"".join(word.encode() + b"\0" for word in options), stack)
-        with there:
+        with there, ExitStack() as contents:  # the process has them, too
+            files = self._contents(contents)
+            options, command = arguments_of(self._job, self._tools, self._identity, files)
+            calls = _in_memory(seccomp_filter(), contents)
+            options += ["--seccomp", str(calls)]
+            given = _in_memory(b"".join(word.encode() + b"\0" for word in options), contents)
             process = subprocess.Popen(
                 [self._bwrap.path, "--args", str(given), "--", *command],
                 env={},  # the first process of a sandbox keeps it, where the command can read it
@@ -134,10 +134,9 @@ class BubblewrapRun:
         self, control: socket.socket, process: subprocess.Popen[bytes], stack: ExitStack
     ) -> tuple[int, int, SandboxWatch]:
         """Wait until the sandbox is made; return its first process, its open folder, and a watch over it."""
-        ready, _, _ = select.select([control], [], [], START_S)
         word = b""
         credentials: list[tuple[int, int, bytes]] = []
-        if ready:
+        if _is_ready(control.fileno(), START_S):
             word, credentials, _, _ = control.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
         if word != b"r":
             raise self._unavailable(process)
@@ -221,7 +220,14 @@ def _end(init: int) -> None:
     """End the first process of a sandbox; with it, the kernel ends all others, and this waits for that."""
     with suppress(ProcessLookupError):
         signal.pidfd_send_signal(init, signal.SIGKILL)
-    select.select([init], [], [])
+    _is_ready(init)
+
+
+def _is_ready(place: int, wait_s: float | None = None) -> bool:
+    """Wait until a descriptor can be read. Any descriptor: ``select`` takes none above 1,023."""
+    waiting = select.poll()
+    waiting.register(place, select.POLLIN)
+    return bool(waiting.poll(None if wait_s is None else wait_s * 1000))
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:

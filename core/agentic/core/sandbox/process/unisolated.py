@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import select
+import selectors
 import shutil
 import signal
 import subprocess
@@ -117,20 +117,21 @@ class _PlainRun:
         )
 
     def _watched(self, process: subprocess.Popen[bytes], output: ProcessOutput, until: float) -> Ending:
-        open_pipes = list(pipes_of(process))
-        while True:
-            ready, _, _ = select.select([place for _, place in open_pipes], [], [], _TICK_S)
-            for name, place in list(open_pipes):
-                if place in ready and not output.read(name, place):
-                    open_pipes.remove((name, place))
-            if output.is_over:
-                return Ending.OUTPUT
-            if self._is_stopped:
-                return Ending.KILLED
-            if process.poll() is not None:
-                return Ending.EXITED
-            if time.monotonic() >= until:
-                return Ending.TIME
+        with selectors.DefaultSelector() as waiting:
+            for name, place in pipes_of(process):
+                waiting.register(place, selectors.EVENT_READ, name)
+            while True:
+                for key, _ in waiting.select(_TICK_S):
+                    if not output.read(key.data, key.fd):
+                        waiting.unregister(key.fd)
+                if output.is_over:
+                    return Ending.OUTPUT
+                if self._is_stopped:
+                    return Ending.KILLED
+                if process.poll() is not None:
+                    return Ending.EXITED
+                if time.monotonic() >= until:
+                    return Ending.TIME
 
 
 def _limits(job: SandboxJob) -> list[str]:
