@@ -32,6 +32,7 @@ from agentic.core.graph.model.policies import RetryPolicy
 from agentic.core.graph.versions.fingerprints import fingerprint
 from agentic.core.graph.versions.signature import Change, compare
 from agentic.core.graph.versions.source_trees import source_tree
+from agentic.core.graph.versions.type_registry import declared_types
 
 _numbers = count()
 
@@ -46,6 +47,25 @@ class Joiner(Executor):
     @handler
     async def join(self, messages: list[int]) -> int:
         return sum(messages)
+
+
+class Extending:
+    """An attribute that extends its class whenever it is looked at, as another thread's first use may."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner = owner
+
+    @property  # type: ignore[misc]  # read by isinstance, which each reader of a class calls
+    def __class__(self) -> type:
+        self._extend()
+        return Extending
+
+    def __getattr__(self, name: str) -> object:
+        self._extend()
+        raise AttributeError(name)
+
+    def _extend(self) -> None:
+        setattr(self._owner, f"__used_{next(_numbers)}__", True)
 
 
 def load(folder: Path, source: str) -> ModuleType:
@@ -665,3 +685,21 @@ class TestSignature:
 
         assert of(SimpleNamespace(a=object())) == of(SimpleNamespace(a=object()))
         assert of(lambda: 1) == of(lambda: 1)
+
+
+def test_a_class_that_grows_while_it_is_read_is_read_all_the_same() -> None:
+    class Used(Executor):
+        looked_at = Extending()
+
+        @handler
+        async def run(self, message: int) -> Order:
+            return Order(message)
+
+    @dataclass
+    class Order:
+        count: int
+
+    node = Used("used")
+    assert node.input_types == (int,)
+    assert fingerprint(node) == fingerprint(node)
+    assert Order in declared_types(WorkflowBuilder("w").set_start(node).build().graph)
