@@ -130,8 +130,8 @@ async def work(url: str, project_id: str, nats: str) -> None:
         sweep_s=0.05,
         options={"only": RunId(RUN), "worker": f"w{os.getpid()}"},
     ) as runs:
-        handle = await runs.submit("tree", "Go!", Submission(run_id=RUN, idempotency_key=RUN, is_told=False))
-        await handle.result(timeout_s=150)
+        handle = await runs.submit("tree", "Go!", Submission(run_id=RUN, idempotency_key=RUN))
+        await handle.result(timeout_s=60)
     await bus.aclose()
 
 

@@ -14,7 +14,7 @@ from agentic.core.graph.model.history import HistorySource
 from agentic.core.ledger import ActivationId, Dispatchable, LedgerStore, LedgerUnavailableError
 from agentic.core.logging import get_logger
 from agentic.core.types import RunId
-from agentic.executors.durable.reconcile.reconciler import Reconciler
+from agentic.executors.durable.reconcile.reconciler import REDISPATCH_AFTER_S, Reconciler
 from agentic.executors.durable.runs.catalog import WorkflowCatalog
 from agentic.executors.durable.runs.service import RunService
 from agentic.executors.durable.worker.host import OnCut, RunHost
@@ -82,6 +82,7 @@ class LocalRuns(RunService):
             RunHost(store=store, catalog=catalog, dispatcher=self._dispatcher, **(options or {}))
         )
         self._concurrency = concurrency
+        self._working_count = 0
         self._sweep_s = sweep_s
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -103,23 +104,28 @@ class LocalRuns(RunService):
     async def _serve(self) -> None:
         while True:
             wanted = await self._dispatcher.wanted.get()
+            self._working_count += 1
             try:
                 await WorkerPool(self.host).work(wanted)
             except LedgerUnavailableError as exc:
                 log.warning("ledger.unavailable", reason=str(exc))
             except Exception as exc:  # of one activation: the others need this worker
                 log.exception("work.failed", error=line_of(exc))
+            finally:
+                self._working_count -= 1
 
     async def _sweep(self) -> None:
-        # For a single run, claim its due activations at once: a notified worker may be gone.
-        reconciler = Reconciler(self.host) if self.host.me.only is None else Reconciler(self.host, 0.0)
         while True:
+            # What is due in a single run is claimed at once: a notified worker may be gone, or busy.
+            is_free = self.host.me.only is not None and self._is_idle
             try:
-                await reconciler.sweep()
+                await Reconciler(self.host, 0.0 if is_free else REDISPATCH_AFTER_S).sweep()
             except LedgerUnavailableError as exc:
                 log.warning("ledger.unavailable", reason=str(exc))
             except Exception as exc:  # a damaged row
                 log.warning("ledger.unreadable", exc_info=exc)
-            else:
-                reconciler = Reconciler(self.host)
             await asyncio.sleep(self._sweep_s)
+
+    @property
+    def _is_idle(self) -> bool:
+        return not self._working_count and self._dispatcher.wanted.empty()
