@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
+from threading import Event
 
 import pytest
 
@@ -51,17 +51,37 @@ def test_a_factory_of_a_plugin_that_ends_the_process_ends_none() -> None:
         WorkflowCatalog({"bad": lambda: sys.exit(2)}).get("bad")
 
 
-def test_threads_that_want_one_workflow_at_a_time_get_the_one_that_is_closed() -> None:
-    both_build = Barrier(2, timeout=10)
+def test_threads_that_want_one_workflow_at_a_time_get_the_one_that_is_closed_and_build_it_once() -> None:
+    built: list[str] = []
+    is_built_twice = Event()
 
     def build(rest: str) -> RegisteredWorkflow:
-        both_build.wait()
+        built.append(rest)
+        if len(built) == 2:
+            is_built_twice.set()
+        is_built_twice.wait(0.05)
         return RegisteredWorkflow(only(rest))
 
     catalog = WorkflowCatalog({}, builders={"made": build})
     with ThreadPoolExecutor(2) as threads:
         one, other = threads.map(catalog.get, ["made:of", "made:of"])
     assert one is other is catalog.built("made:of")
+    assert built == ["of"]
+
+
+def test_a_workflow_that_could_not_be_built_is_built_again() -> None:
+    tries: list[str] = []
+
+    def build(rest: str) -> RegisteredWorkflow:
+        tries.append(rest)
+        if len(tries) == 1:
+            raise ConnectionError("the database is away")
+        return RegisteredWorkflow(only(rest))
+
+    catalog = WorkflowCatalog({}, builders={"made": build})
+    with pytest.raises(ConnectionError):
+        catalog.get("made:of")
+    assert catalog.get("made:of") is catalog.built("made:of")
 
 
 def only(name: str) -> Workflow:

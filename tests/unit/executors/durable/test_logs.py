@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from structlog.contextvars import get_contextvars
+from structlog.testing import capture_logs
 
 from agentic.core import Workflow, WorkflowBuilder, executor
 from agentic.core.ledger import MemoryLedger
-from agentic.executors.durable import LocalRuns, Submission, WorkflowCatalog
+from agentic.core.types import RunId
+from agentic.executors.durable import LocalRuns, Submission, UnknownWorkflowError, WorkflowCatalog
+from agentic.executors.durable.runs.catalog import RegisteredWorkflow
+from agentic.executors.durable.runs.local import HostOptions
 
 
 def telling(meeting: asyncio.Barrier) -> Workflow:
@@ -43,3 +48,32 @@ async def test_each_handler_carries_its_own_run_and_activation() -> None:
         {"run_id": "one", "activation": "one:1:right:0"},
     )
     assert not get_contextvars()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_explained"),
+    [
+        (RuntimeError("dictionary changed size during iteration"), True),
+        (UnknownWorkflowError("made:of", "gone"), False),
+    ],
+)
+async def test_only_an_unexpected_error_of_a_refused_activation_is_logged_with_its_traceback(
+    error: Exception,
+    is_explained: bool,
+) -> None:
+    refused: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+    ledger, known = MemoryLedger(), [RegisteredWorkflow(telling(asyncio.Barrier(2)))]
+
+    def build(_: str) -> RegisteredWorkflow:
+        if known:
+            return known.pop()
+        raise error
+
+    async with LocalRuns(ledger, WorkflowCatalog({}, builders={"made": build}), concurrency=0) as runs:
+        await runs.submit("made:of", 1, Submission(run_id="one"))
+    options = HostOptions(only=RunId("one"), on_refused=refused.set_result)
+    with capture_logs() as logs:
+        async with LocalRuns(ledger, WorkflowCatalog({}, builders={"made": build}), options=options):
+            assert await asyncio.wait_for(refused, 10) is error
+    (line,) = [line for line in logs if line["event"] == "activation.refused"]
+    assert (line.get("exc_info") is error) == is_explained

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from threading import Lock
 from typing import Any, cast
+from weakref import WeakValueDictionary
 
 from agentic.core.errors import AgenticError, line_of, text_of
 from agentic.core.graph.build.workflow import Workflow
@@ -114,15 +115,22 @@ class WorkflowCatalog:
         self._size = size
         self._built: OrderedDict[str, RegisteredWorkflow] = OrderedDict()
         self._lock = Lock()
+        self._building: WeakValueDictionary[str, Lock] = WeakValueDictionary()
 
     def get(self, name: str) -> RegisteredWorkflow:
-        """Return a workflow. May block: builders may read a database. Any thread may call it.
+        """Return a workflow, built by one thread at a time. May block: builders may read a database.
+
+        Any thread may call it.
 
         Raises:
             UnknownWorkflowError: No workflow has that name, or its package is not trusted.
         """
-        registered = self.built(name)
-        return self._keep(name, self._build(name)) if registered is None else registered
+        if (registered := self.built(name)) is not None:
+            return registered
+        with self._lock:
+            building = self._building.setdefault(name, Lock())
+        with building:  # the name of a nested workflow waits for the one around it, never the other way
+            return self.built(name) or self._keep(name, self._build(name))
 
     def built(self, name: str) -> RegisteredWorkflow | None:
         """Return a workflow if it is built and kept; never blocks."""
@@ -139,12 +147,11 @@ class WorkflowCatalog:
                 await registered.close()
 
     def _keep(self, name: str, registered: RegisteredWorkflow) -> RegisteredWorkflow:
-        """Keep a workflow; return another thread's of this name instead, so that the one in use is closed."""
         with self._lock:
-            kept = self._built.setdefault(name, registered)
+            self._built[name] = registered
             if len(self._built) > self._size:
                 self._built.popitem(last=False)
-            return kept
+            return registered
 
     def _build(self, name: str) -> RegisteredWorkflow:
         outer, mark, node = name.rpartition(NODE_MARK)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from agentic.core.audit import Decision, DecisionKind, decided
-from agentic.core.errors import text_of
+from agentic.core.errors import AgenticError, text_of
 from agentic.core.graph.checkpoints.store import StoredCheckpoint
 from agentic.core.graph.errors import CheckpointError, error_text
 from agentic.core.graph.model.interrupts import stopped_by
@@ -335,7 +335,8 @@ class DurableWorker:
         """Return a claim this process cannot run; another one may have the code for it."""
         note = error_text(reason)
         run_id = claimed.lease.id.run_id
-        log.warning("activation.refused", activation=str(claimed.lease.id), reason=note)
+        unexpected = {} if isinstance(reason, AgenticError) else {"exc_info": reason}
+        log.warning("activation.refused", activation=str(claimed.lease.id), reason=note, **unexpected)
 
         def give_back(ledger: LedgerTransaction) -> None:
             settled = Settled(
