@@ -19,7 +19,7 @@ MAX_COLLECTED = 1_000
 MAX_NAME_CHARS = 200
 MAX_ARGUMENT_BYTES = 100_000
 MAX_COMMAND_BYTES = 1_000_000
-"""A command with its environment; Linux takes 2 MiB, of which tools and pointers need a part."""
+"""A command with its environment; Linux takes 2 MiB, with our tools and a pointer for each word."""
 
 
 def is_plain(name: str) -> bool:

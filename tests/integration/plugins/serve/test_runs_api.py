@@ -126,7 +126,8 @@ async def test_no_page_of_requests_leaves_one_out(server: ServedHere) -> None:
         await server.http.post(f"{server.api}/runs", json=body, headers={"prefer": "wait=20"})
     all_of_them = (await server.http.get(f"{server.api}/requests")).json()
     assert (len(all_of_them["items"]), all_of_them["next"]) == (4, None)
-    found, cursor = [], None
+    found: list[dict[str, object]] = []
+    cursor = None
     while len(found) < 9:
         given = {"limit": 1, **({"cursor": cursor} if cursor else {})}
         page = (await server.http.get(f"{server.api}/requests", params=given)).json()

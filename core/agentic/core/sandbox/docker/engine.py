@@ -6,6 +6,7 @@ import json
 import struct
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agentic.core.sandbox.errors import SandboxError, SandboxUnavailableError
@@ -55,7 +56,7 @@ class Engine:
             EngineError: It refused, or its answer is not JSON of at most 1 MiB.
             SandboxUnavailableError: It cannot be reached.
         """
-        async with self._asked(method, path, json=body) as response:
+        async with self._asked(method, path, content=_json(body)) as response:
             text = await _at_most(response, _MAX_ANSWER_BYTES)
             try:
                 return json.loads(text) if text.strip() else None
@@ -64,7 +65,7 @@ class Engine:
 
     async def put(self, path: str, content: bytes) -> None:
         """Send an archive."""
-        async with self._asked("PUT", path, data=content, headers={"Content-Type": "application/x-tar"}):
+        async with self._asked("PUT", path, content=content, content_type="application/x-tar"):
             pass
 
     @asynccontextmanager
@@ -72,7 +73,7 @@ class Engine:
         self, path: str, body: object
     ) -> AsyncGenerator[AsyncGenerator[tuple[int, bytes], None], None]:
         """Open a stream of output: pieces of stdout (1) and stderr (2)."""
-        async with self._asked("POST", path, json=body, is_long=True) as response:
+        async with self._asked("POST", path, content=_json(body), is_long=True) as response:
             pieces = _pieces(response)
             try:
                 yield pieces
@@ -91,15 +92,18 @@ class Engine:
         method: str,
         path: str,
         *,
+        content: bytes = b"",
+        content_type: str = "application/json",
         is_long: bool = False,
-        **options: Any,  # noqa: ANN401  # of aiohttp
     ) -> AsyncGenerator[ClientResponse, None]:
         import aiohttp
 
+        # A file is sent in pieces: aiohttp would send long bytes at once and hold up all else meanwhile.
+        data, headers = (BytesIO(content), {"Content-Type": content_type}) if content else (None, None)
         timeout = aiohttp.ClientTimeout(total=None if is_long else CALL_S, sock_connect=CALL_S)
         try:
             async with self._opened().request(
-                method, f"{self._base}/{API}{path}", timeout=timeout, **options
+                method, f"{self._base}/{API}{path}", timeout=timeout, data=data, headers=headers
             ) as response:
                 if response.status >= 400:
                     raise EngineError(f"{method} {path}", response.status, await _reason(response))
@@ -118,6 +122,10 @@ class Engine:
             )
             self._session = aiohttp.ClientSession(connector=connector, trust_env=False)
         return self._session
+
+
+def _json(body: object) -> bytes:
+    return b"" if body is None else json.dumps(body).encode()
 
 
 async def _reason(response: ClientResponse) -> str:

@@ -93,8 +93,8 @@ def run_endpoints() -> Sequence[Endpoint]:
         ),
         Endpoint(
             method="GET", path=requests, tag="requests",
-            summary="List the questions that runs ask people, oldest runs first. A page has all questions of its "
-            "runs.",
+            summary="List the questions that runs ask people, oldest runs first. A page has all "
+            "questions of its runs.",
             answer=list_requests, gives=Items[RequestView], query=RequestQuery,
         ),
         Endpoint(
