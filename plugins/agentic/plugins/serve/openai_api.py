@@ -170,8 +170,8 @@ class OpenAIApi:
         self, body: CompletionBody, known: tuple[str, str], new: Sequence[ChatMessage]
     ) -> AgentInput | None:
         """Return the input that continues a thread; None if the thread has newer turns."""
-        agent = await self._project.agents.get(body.model)
-        thread = await self._talks.thread(agent, known[0], body.user)
+        talking = await self._project.agents.find(body.model)
+        thread = await self._talks.thread(talking, known[0], body.user)
         if thread.turn is None or thread.turn.id != known[1]:
             return None
         return answers_in(thread.pending, new) if thread.pending else new

@@ -29,9 +29,11 @@ from agentic.core.agents.turns.inputs import parted, turn_of_key
 from agentic.core.graph.model.result import RunStatus
 from agentic.core.ids import new_id
 from agentic.core.ledger import UnknownRunError
-from agentic.executors.agents.talking import NotTalkingError
+from agentic.executors.agents.talking import NotTalkingError, TalkingAgent
 from agentic.executors.serving.project import ServedProject
 from agentic.plugins.serve.api.endpoints import BadRequestError
+
+MAX_ID_CHARS = 200
 
 IsOwn = Callable[[RequestAnswer], bool]
 
@@ -88,23 +90,19 @@ class Talks:
             BadRequestError: An id cannot be used.
             TaskUnderWayError: A run works on the thread already.
         """
-        for what, text in (("thread_id", thread_id), ("user_id", user_id)):
-            if text is not None and not text.isprintable():
-                raise BadRequestError(f"{what} has characters that cannot be printed: {text!r:.60}")
         if key is not None:
             thread_id = thread_id or _thread_of(name, key)
         talking = await self._project.agents.find(name)
         if thread_id is None:
-            return await self._accept(talking.agent, given, talking.agent.new_thread(user_id=user_id), None)
-        if thread_id.startswith(talking.reserved):
-            raise NotTalkingError(name, f"thread {thread_id!r} belongs to an execution; use another thread")
+            thread = await self.thread(talking, None, user_id)
+            return await self._accept(talking.agent, given, thread, None)
         async with self._project.agents.threads.beginning(thread_id):
             wanted = {one.request_id for one in parted(given)[1]}
             if key is not None:
                 known = await self.known(name, thread_id, key, lambda one: one.request_id in wanted)
                 if known is not None:
                     return known
-            thread = await self.thread(talking.agent, thread_id, user_id)
+            thread = await self.thread(talking, thread_id, user_id)
             await self._check_free(thread)
             return await self._accept(talking.agent, given, thread, key)
 
@@ -145,14 +143,26 @@ class Talks:
         token = token.after(first, (await self._project.bus.state()).last)
         return Talk(agent=agent, token=token, is_known=True)
 
-    async def thread(self, agent: Agent[Any], thread_id: str | None, user_id: str | None) -> AgentThread:
+    async def thread(self, talking: TalkingAgent, thread_id: str | None, user_id: str | None) -> AgentThread:
         """Return a thread of an agent: a new one without an id, or if the id is not known.
 
         Raises:
+            BadRequestError: An id cannot be used.
+            NotTalkingError: It takes no messages.
             ThreadMisfitError: It belongs to another agent or person.
         """
+        agent = talking.agent
+        for what, text in (("thread_id", thread_id), ("user_id", user_id)):
+            if text is not None and not (0 < len(text) <= MAX_ID_CHARS and text.isprintable()):
+                raise BadRequestError(
+                    f"{what} has 1 to {MAX_ID_CHARS} printable characters, not {text!r:.60}"
+                )
         if thread_id is None or agent.store is None:
             return agent.new_thread(user_id=user_id)
+        if thread_id.startswith(talking.reserved):
+            raise NotTalkingError(
+                agent.name, f"thread {thread_id!r} belongs to an execution; use another thread"
+            )
         for _ in range(2):
             try:
                 found = await AgentThread.load(thread_id, agent.store)

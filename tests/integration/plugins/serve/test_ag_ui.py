@@ -37,7 +37,7 @@ def asked(
     """Return an input as the official types write it."""
     given: list[Any] = [UserMessage(id=f"m{number}", content=text) for number, text in enumerate(messages)]
     made = RunAgentInput(
-        thread_id="t", run_id=run_id, messages=given, resume=resume, protocol_version=PROTOCOL_VERSION
+        thread_id=thread, run_id=run_id, messages=given, resume=resume, protocol_version=PROTOCOL_VERSION
     )
     return made.model_dump(by_alias=True, mode="json")
 
@@ -232,7 +232,7 @@ async def test_a_limit_is_an_error_and_a_stopped_run_is_cancelled(
     add("slow", "- call: {wait: {}}\n", tools=["./slow.py:wait"])
     misfit = await events(server, "slow", asked("r2", "Hi"))
     assert (misfit[-1].type.value, misfit[-1].code) == ("RUN_ERROR", "thread_misfit")
-    source = frames(server, "slow", {**asked("r3", "Hi"), "threadId": "s"})
+    source = frames(server, "slow", asked("r3", "Hi", thread="s"))
     async with aclosing(source) as stream:  # type: ignore[type-var]  # a generator
         async for _, event in stream:
             if event.type.value == "TOOL_CALL_END":
@@ -241,3 +241,13 @@ async def test_a_limit_is_an_error_and_a_stopped_run_is_cancelled(
     assert (await server.http.delete("/ag-ui/slow/threads/s/runs/r3")).json() == {"cancelled": True}
     rest = await events(server, "slow/threads/s/runs/r3")
     assert rest[-1].outcome.type == "cancelled"
+
+
+@pytest.mark.parametrize("name", ["run-7", "a\u0000b", "a\nb"])
+async def test_a_thread_that_takes_no_messages_is_refused_and_not_made(
+    server: ServedHere, add: AddAgent, name: str
+) -> None:
+    add("helper", "- Hello.\n")
+    (*_, last) = await events(server, "helper", asked("r1", "Hi", thread=name))
+    assert isinstance(last, RunErrorEvent)
+    assert (await server.http.get(f"{server.api}/threads")).json()["items"] == []

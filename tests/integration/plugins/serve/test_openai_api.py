@@ -108,6 +108,8 @@ async def test_a_named_thread_is_kept(server: ServedHere, add: AddAgent) -> None
         await say(http, user("Hi"), assistant("Hello."), user("And?"), metadata=kept, user="ann")
         with pytest.raises(openai.BadRequestError, match="another person"):
             await say(http, user("Hi"), metadata=kept, user="bob")
+        with pytest.raises(openai.NotFoundError, match="belongs to an execution"):
+            await say(http, user("Hi"), metadata={"thread_id": "run-7"})
     thread = (await server.http.get(f"{server.api}/threads/ann-1")).json()
     assert [one["role"] for one in thread["messages"]] == ["user", "assistant", "user", "assistant"]
 
@@ -122,11 +124,13 @@ async def test_a_request_that_an_agent_cannot_fulfil_is_refused(server: ServedHe
         ({"messages": []}, "messages"),
         ({"messages": [sound]}, "input_audio"),
         ({"messages": [assistant("I am first.")]}, "no message of a user"),
+        ({"metadata": {"thread_id": "t" * 201}}, "1 to 200 printable"),
     ]
     async with client(server) as http:
         for given, words in cases:
             with pytest.raises(openai.BadRequestError, match=words):
                 await http.chat.completions.create(**{"model": "helper", "messages": [user("Hi")], **given})
+    assert (await server.http.get(f"{server.api}/threads")).json()["items"] == []
 
 
 async def test_another_key_is_refused(server: ServedHere) -> None:

@@ -68,7 +68,7 @@ from agentic.plugins.serve.ag_ui.conversation import (
 from agentic.plugins.serve.ag_ui.encoding import Encoder
 from agentic.plugins.serve.ag_ui.places import Place
 from agentic.plugins.serve.api.endpoints import BadRequestError, misfit, read_body
-from agentic.plugins.serve.talks import Talk, Talks
+from agentic.plugins.serve.talks import MAX_ID_CHARS, Talk, Talks
 
 _LIVE = frozenset({ChunkKind.TEXT, ChunkKind.THINKING, ChunkKind.STARTED})
 CANCELLED = "cancelled: "
@@ -147,8 +147,8 @@ class AgUiApi:
         except ValidationError as exc:
             return misfit(exc)
         for name, value in (("threadId", given.thread_id), ("runId", given.run_id)):
-            if not 0 < len(value) <= 200:
-                raise BadRequestError(f"{name} has 1 to 200 characters")
+            if not 0 < len(value) <= MAX_ID_CHARS:
+                raise BadRequestError(f"{name} has 1 to {MAX_ID_CHARS} characters")
         await self._project.agents.get(request.path_params["agent"])  # an unknown one is 404, not an event
         try:
             talk = await self._begun(request.path_params["agent"], given)
@@ -185,8 +185,8 @@ class AgUiApi:
         )
         if known is not None:
             return known
-        agent = await self._project.agents.get(name)
-        thread = await self._talks.thread(agent, given.thread_id, None)
+        talking = await self._project.agents.find(name)
+        thread = await self._talks.thread(talking, given.thread_id, None)
         if thread.pending:
             if not given.resume:
                 raise RunInputError("interrupt_open", "the thread waits; answer its interrupts in 'resume'")
