@@ -7,14 +7,25 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentic.core.cli import console, print_rows
+from agentic.core.cli import print_rows
 from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
+from agentic.executors.commands.shared.listening import (
+    LOOPBACK,
+    BehindProxy,
+    HostNames,
+    OnHost,
+    OnPort,
+    Origins,
+    TlsCertificate,
+    TlsKey,
+    guard_rules,
+    print_address,
+)
 from agentic.executors.commands.shared.options import AsJson, InProject, OptionError
 
 if TYPE_CHECKING:
@@ -67,35 +78,26 @@ def show_tools(
 def serve(  # noqa: PLR0913  # one parameter for each option
     *,
     http: Annotated[
-        bool, typer.Option("--http", help="Listen for HTTP, instead of standard streams.")
+        bool,
+        typer.Option(
+            "--http",
+            help="Listen for HTTP, instead of standard streams; --port to --behind-proxy are for it.",
+        ),
     ] = False,
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port for --http; 0 for a free one.")] = PORT,
-    host: Annotated[
-        str,
-        typer.Option(help="Address for --http; others than loopback need --tls-cert or --behind-proxy."),
-    ] = "127.0.0.1",
-    host_name: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A name that requests may use for this server. Repeatable."),
-    ] = None,
-    allow_origin: Annotated[
-        list[str] | None,
-        typer.Option(metavar="URL", help="An origin whose pages may call this server. Repeatable."),
-    ] = None,
-    tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="Certificate, for https.")] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Its key, if it is in another file.")
-    ] = None,
-    behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="A proxy in front of this server has TLS.")
-    ] = False,
+    port: OnPort = PORT,
+    host: OnHost = LOOPBACK,
+    host_name: HostNames = None,
+    allow_origin: Origins = None,
+    tls_cert: TlsCertificate = None,
+    tls_key: TlsKey = None,
+    behind_proxy: BehindProxy = False,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Offer no tool that starts, answers or cancels anything.")
     ] = False,
     project: InProject = None,
 ) -> None:
     """Serve a project to an MCP client, until it ends: on standard streams, or over HTTP with a token."""
-    from agentic.executors.serving import Listening, load_token
+    from agentic.executors.serving import Listening
     from agentic.plugins.mcp.client.errors import McpMissingError
 
     if find_spec("mcp") is None:
@@ -107,7 +109,7 @@ def serve(  # noqa: PLR0913  # one parameter for each option
     listening = Listening(
         host=host, port=port, certificate=tls_cert, key=tls_key, is_behind_proxy=behind_proxy
     )
-    rules = _rules(load_token(settings), (host, *(host_name or ())), allow_origin or ())
+    rules = guard_rules(settings, host, host_name, allow_origin)
     with listening.bind() as bound:
         asyncio.run(_serve_http(settings, project, rules, bound, listening, is_read_only=read_only))
 
@@ -135,30 +137,14 @@ async def _serve_http(  # the parts of one server
 ) -> None:
     from agentic.executors.serving import Guarded, opened_project, serve_until_signal
     from agentic.executors.serving.mounts import lifespan
-    from agentic.executors.serving.tokens import TOKEN_FILE
     from agentic.plugins.mcp.serving.http import make_app
 
     url = listening.url(bound)
     async with opened_project(settings, project, url=url) as served:
         app = make_app(served, path="/mcp", is_read_only=is_read_only)
-        is_given = bool(settings.serve_token.get_secret_value())
-        where = "AGENTIC_SERVE_TOKEN" if is_given else settings.home / TOKEN_FILE
-        line = f"{url}/mcp; project {served.name}; token in {where}; Ctrl-C stops"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        print_address(settings, f"{url}/mcp", served.name)
         async with lifespan(app, "mcp"):
             await serve_until_signal(Guarded(app, rules), bound, listening)
-
-
-def _rules(token: str, hosts: Sequence[str], origins: Sequence[str]) -> GuardRules:
-    from agentic.executors.serving import GuardRules
-
-    for origin in origins:
-        scheme, _, name = origin.partition("://")
-        if scheme not in ("http", "https") or not name or "/" in name:
-            raise OptionError(
-                f"--allow-origin {origin!r} is not an origin; write scheme and host, as https://chat.example.com"
-            )
-    return GuardRules(token=token, hosts=tuple(hosts), origins=tuple(origins))
 
 
 async def _listed(toolset: McpToolset) -> Sequence[Tool]:

@@ -25,7 +25,7 @@ from agentic.executors.serving.answers import json_text
 from agentic.executors.serving.problems import code_of
 from agentic.executors.serving.sse import Frame
 from agentic.mappers import AgentModel, SqlThreadStore, find_agent, list_agents
-from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Call, Endpoint, as_json
+from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Call, Endpoint, Group, as_json
 from agentic.plugins.serve.api.views import (
     AgentDetail,
     AgentView,
@@ -45,56 +45,48 @@ BY = "http"
 WAIT_S = 60.0
 """How long an answer is waited for, unless the client says so."""
 
-MAX_WAIT_S = 600.0
 _LIVE = frozenset({ChunkKind.TEXT, ChunkKind.THINKING, ChunkKind.RESTARTED, ChunkKind.STARTED})
 
 
 def agent_endpoints(talks: Talks) -> Sequence[Endpoint]:
     """Return the endpoints of agents and threads."""
-    conversations = Conversations(talks)
-    agents, threads = f"{PREFIX}/agents", f"{PREFIX}/threads"
+    return [*_of_agents(Conversations(talks)), *_of_threads()]
+
+
+def _of_agents(conversations: Conversations) -> Sequence[Endpoint]:
+    agents = Group("agents")
     return [
-        Endpoint(
-            method="GET", path=agents, tag="agents",
-            summary="List the agents of the project.",
-            answer=list_them, gives=Items[AgentView],
-        ),
-        Endpoint(
-            method="GET", path=f"{agents}/{{name}}", tag="agents",
-            summary="Show an agent with its config; secrets are masked.",
-            answer=show, gives=AgentDetail,
-        ),
-        Endpoint(
-            method="POST", path=f"{agents}/{{name}}/messages", tag="agents",
-            summary="Send a message to an agent, or answers to its requests. A cut connection does not stop "
+        agents("GET", list_them, Items[AgentView], "List the agents of the project."),
+        agents("GET /{name}", show, AgentDetail, "Show an agent with its config; secrets are masked."),
+        agents(
+            "POST /{name}/messages", conversations.say, AnswerView,
+            "Send a message to an agent, or answers to its requests. A cut connection does not stop "
             "the run. 202: it has not ended yet; ask again with the token.",
-            answer=conversations.say, gives=AnswerView, takes=MessageBody, streams=True,
+            takes=MessageBody, streams=True,
         ),
-        Endpoint(
-            method="GET", path=f"{agents}/{{name}}/answers/{{token}}", tag="agents",
-            summary="Return the answer of a run, or continue to read it from the token or `Last-Event-ID`.",
-            answer=conversations.poll, gives=AnswerView, streams=True,
+        agents(
+            "GET /{name}/answers/{token}", conversations.poll, AnswerView,
+            "Return the answer of a run, or continue to read it from the token or `Last-Event-ID`.",
+            streams=True,
         ),
-        Endpoint(
-            method="DELETE", path=f"{agents}/{{name}}/answers/{{token}}", tag="agents",
-            summary="Stop a run; the next message continues its turn.",
-            answer=conversations.cancel, gives=Cancelled,
+        agents(
+            "DELETE /{name}/answers/{token}", conversations.cancel, Cancelled,
+            "Stop a run; the next message continues its turn.",
         ),
-        Endpoint(
-            method="GET", path=threads, tag="threads",
-            summary="List conversations, the newest first.",
-            answer=list_threads, gives=Items[ThreadView], query=ThreadQuery,
+    ]  # fmt: skip
+
+
+def _of_threads() -> Sequence[Endpoint]:
+    threads = Group("threads")
+    return [
+        threads(
+            "GET", list_threads, Items[ThreadView], "List conversations, the newest first.", query=ThreadQuery
         ),
-        Endpoint(
-            method="GET", path=f"{threads}/{{id}}", tag="threads",
-            summary="Show a conversation with its messages and the requests that it waits for.",
-            answer=show_thread, gives=ThreadDetail,
+        threads(
+            "GET /{id}", show_thread, ThreadDetail,
+            "Show a conversation with its messages and the requests that it waits for.",
         ),
-        Endpoint(
-            method="DELETE", path=f"{threads}/{{id}}", tag="threads",
-            summary="Remove a conversation.",
-            answer=delete_thread, gives=None, status=204,
-        ),
+        threads("DELETE /{id}", delete_thread, None, "Remove a conversation.", status=204),
     ]  # fmt: skip
 
 
@@ -182,7 +174,7 @@ class Conversations:
     async def _answer(
         self, call: Call, agent: Agent[Any], token: ContinuationToken, wait_s: float
     ) -> Response:
-        response = await self._talks.answer(agent, token, min(wait_s, MAX_WAIT_S))
+        response = await self._talks.answer(agent, token, wait_s)
         text = token.encode()
         if response.status != "in_progress":
             return as_json(AnswerView.of(response, text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -19,6 +20,8 @@ from agentic.executors.serving.project import ServedProject
 PREFIX = "/api/v1/projects/{project}"
 MAX_LIMIT = 200
 MAX_FAULTS = 20
+MAX_WAIT_S = 600.0
+"""A client that would wait for longer asks again."""
 
 BodyT = TypeVar("BodyT", bound=BaseModel)
 
@@ -95,12 +98,32 @@ class Call:
 
     @property
     def wait_s(self) -> float | None:
-        """Seconds that the client would wait, by ``Prefer: wait=SECONDS``."""
+        """Seconds that the client would wait, by ``Prefer: wait=SECONDS``; at most ``MAX_WAIT_S``."""
         for part in self.request.headers.get("prefer", "").split(","):
             name, _, value = part.strip().partition("=")
             if name == "wait" and value.isdecimal() and len(value) < 6:
-                return float(value)
+                return min(float(value), MAX_WAIT_S)
         return None
+
+    async def rest(self, run_id: str) -> None:
+        """Wait until a run rests, for as long as the client would wait."""
+        if self.wait_s:
+            with suppress(TimeoutError):
+                await self.project.runs.handle(run_id).rest(self.wait_s)
+
+    def started(self, made: BaseModel, path: str, name: str, *, is_ended: bool) -> Response:
+        """Return something that was started, with its place; 202 if it has not ended.
+
+        Args:
+            made: Its view.
+            path: Of the endpoint that shows it, by ``id``.
+            name: Its id.
+            is_ended: Whether it has ended.
+        """
+        return as_json(made, 200 if is_ended else 202, {"location": self.path_to(path, id=name)})
+
+
+Answer = Callable[[Call], Awaitable[BaseModel | Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +146,7 @@ class Endpoint:
     method: str
     path: str
     summary: str
-    answer: Callable[[Call], Awaitable[BaseModel | Response]]
+    answer: Answer
     gives: type[BaseModel] | None
     takes: type[BaseModel] | None = None
     query: type[BaseModel] = Nothing
@@ -150,6 +173,57 @@ class Endpoint:
     def respond(self, made: BaseModel, headers: Mapping[str, str] | None = None) -> Response:
         """Return a model as an answer."""
         return as_json(made, self.status, headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The endpoints of one kind of things: their paths begin with its name.
+
+    Attributes:
+        name: Of the things.
+        tag: Of the endpoints; the name if omitted.
+    """
+
+    name: str
+    tag: str = ""
+
+    def __call__(  # noqa: PLR0913  # the attributes of an endpoint
+        self,
+        place: str,
+        answer: Answer,
+        gives: type[BaseModel] | None,
+        summary: str,
+        *,
+        takes: type[BaseModel] | None = None,
+        query: type[BaseModel] = Nothing,
+        status: int = 200,
+        streams: bool = False,
+    ) -> Endpoint:
+        """Return an endpoint of the group.
+
+        Args:
+            place: The method, and the path after the group's own: ``GET /{id}``.
+            answer: Makes the answer.
+            gives: The answer's content.
+            summary: A sentence.
+            takes: The body's content.
+            query: The query parameters.
+            status: Of the answer.
+            streams: Whether it answers with server-sent events, too.
+        """
+        method, _, path = place.partition(" ")
+        return Endpoint(
+            method=method,
+            path=f"{PREFIX}/{self.name}{path}",
+            summary=summary,
+            answer=answer,
+            gives=gives,
+            takes=takes,
+            query=query,
+            status=status,
+            streams=streams,
+            tag=self.tag or self.name,
+        )
 
 
 def as_json(made: BaseModel, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -38,7 +38,7 @@ from agentic.mappers.catalog.execution_counts import counts_so_far
 from agentic.mappers.catalog.executions import cancel_unbegun
 from agentic.mappers.catalog.pipelines import find_stored, list_pipelines
 from agentic.mappers.runs.reading import LedgerReader
-from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Call, Endpoint, as_json
+from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Call, Endpoint, Group
 from agentic.plugins.serve.api.views import (
     CancelBody,
     Cancelled,
@@ -67,43 +67,32 @@ class PipelineBusyError(AgenticError):
 
 def execution_endpoints() -> Sequence[Endpoint]:
     """Return the endpoints of executions and pipelines."""
-    executions = f"{PREFIX}/executions"
+    stored, executions = Group("pipelines", tag="executions"), Group("executions")
     return [
-        Endpoint(
-            method="GET", path=f"{PREFIX}/pipelines", tag="executions",
-            summary="List the stored pipelines with their inputs, newest versions first.",
-            answer=pipelines, gives=Items[PipelineView],
+        stored(
+            "GET", pipelines, Items[PipelineView],
+            "List the stored pipelines with their inputs, newest versions first.",
         ),
-        Endpoint(
-            method="GET", path=executions, tag="executions",
-            summary="List executions, the newest first.",
-            answer=list_them, gives=Items[ExecutionView], query=ExecutionQuery,
+        executions(
+            "GET", list_them, Items[ExecutionView], "List executions, the newest first.", query=ExecutionQuery
         ),
-        Endpoint(
-            method="POST", path=executions, tag="executions",
-            summary="Start an execution of an agent, or of a stored pipeline. `Prefer: wait=SECONDS` waits "
+        executions(
+            "POST", start, ExecutionView,
+            "Start an execution of an agent, or of a stored pipeline. `Prefer: wait=SECONDS` waits "
             "for its end.",
-            answer=start, gives=ExecutionView, takes=ExecutionBody, status=202,
+            takes=ExecutionBody, status=202,
         ),
-        Endpoint(
-            method="GET", path=f"{executions}/{{id}}", tag="executions",
-            summary="Show an execution.",
-            answer=show, gives=ExecutionView,
+        executions("GET /{id}", show, ExecutionView, "Show an execution."),
+        executions(
+            "POST /{id}/cancel", cancel, Cancelled,
+            "Cancel an execution; running steps are notified within seconds.", takes=CancelBody,
         ),
-        Endpoint(
-            method="POST", path=f"{executions}/{{id}}/cancel", tag="executions",
-            summary="Cancel an execution; running steps are notified within seconds.",
-            answer=cancel, gives=Cancelled, takes=CancelBody,
+        executions(
+            "GET /{id}/rows", rows, Rows, "Return the first rows that an execution stored.", query=RowQuery
         ),
-        Endpoint(
-            method="GET", path=f"{executions}/{{id}}/rows", tag="executions",
-            summary="Return the first rows that an execution stored.",
-            answer=rows, gives=Rows, query=RowQuery,
-        ),
-        Endpoint(
-            method="GET", path=f"{executions}/{{id}}/rows.jsonl", tag="executions",
-            summary="Return all rows of an execution as JSON lines.",
-            answer=all_rows, gives=None, query=RowQuery,
+        executions(
+            "GET /{id}/rows.jsonl", all_rows, None, "Return all rows of an execution as JSON lines.",
+            query=RowQuery,
         ),
     ]  # fmt: skip
 
@@ -152,11 +141,9 @@ async def start(call: Call) -> Response:
     body: ExecutionBody = call.body
     execution, agent = await in_thread(_create, call.project, body, call.key)
     await begin_here(call.project.runs, call.project.database, execution, agent, is_told=True)
-    if call.wait_s:
-        await _rested(call.project, execution.id, call.wait_s)
+    await call.rest(execution.id)
     view = await in_thread(_show, call.project, execution.id)
-    place = call.path_to(f"{PREFIX}/executions/{{id}}", id=execution.id)
-    return as_json(view, 200 if view.finished_at else 202, {"location": place})
+    return call.started(view, f"{PREFIX}/executions/{{id}}", view.id, is_ended=view.finished_at is not None)
 
 
 async def cancel(call: Call) -> Cancelled:
@@ -333,10 +320,3 @@ def _table(
     agent = find_agent(session, project.id, execution.agent_id)
     platform = get_registry().platform(agent.agent_platform)
     return execution, choose_table(session, platform, execution, wanted)
-
-
-async def _rested(project: ServedProject, execution_id: str, wait_s: float) -> None:
-    try:
-        await project.runs.handle(execution_id).rest(min(wait_s, 600.0))
-    except TimeoutError:
-        return

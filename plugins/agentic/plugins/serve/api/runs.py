@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
 from typing import Any, cast
 
@@ -29,7 +28,7 @@ from agentic.executors.serving.project import ServedProject
 from agentic.executors.serving.sse import Frame
 from agentic.mappers.runs.reading import LedgerReader
 from agentic.mappers.runs.requests import OpenRequest, open_requests
-from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Call, Endpoint, as_json
+from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Call, Endpoint, Group
 from agentic.plugins.serve.api.views import (
     Answered,
     CancelBody,
@@ -59,48 +58,43 @@ LAST_LOOK_S = 1.0
 
 def run_endpoints() -> Sequence[Endpoint]:
     """Return the endpoints of workflows, runs and requests."""
-    runs, requests = f"{PREFIX}/runs", f"{PREFIX}/requests"
+    return [*_of_runs(), *_of_requests()]
+
+
+def _of_runs() -> Sequence[Endpoint]:
+    offered, runs = Group("workflows", tag="runs"), Group("runs")
     return [
-        Endpoint(
-            method="GET", path=f"{PREFIX}/workflows", tag="runs",
-            summary="List the workflows of the installed plugins.",
-            answer=workflows, gives=Items[WorkflowView],
+        offered("GET", workflows, Items[WorkflowView], "List the workflows of the installed plugins."),
+        runs(
+            "GET", list_them, Items[RunView], "List runs, also runs of agents, the newest first.",
+            query=RunQuery,
         ),
-        Endpoint(
-            method="GET", path=runs, tag="runs",
-            summary="List runs, also runs of agents, the newest first.",
-            answer=list_them, gives=Items[RunView], query=RunQuery,
+        runs(
+            "POST", start, RunDetail,
+            "Start a run of a workflow. `Prefer: wait=SECONDS` waits for its end.", takes=RunBody, status=202,
         ),
-        Endpoint(
-            method="POST", path=runs, tag="runs",
-            summary="Start a run of a workflow. `Prefer: wait=SECONDS` waits for its end.",
-            answer=start, gives=RunDetail, takes=RunBody, status=202,
+        runs("GET /{id}", show, RunDetail, "Show a run with its outputs."),
+        runs("POST /{id}/cancel", cancel, Cancelled, "Cancel a run.", takes=CancelBody),
+        runs(
+            "GET /{id}/events", events, Events,
+            "Return the durable events of a run; as a stream, also the coming ones until its end.",
+            query=EventQuery, streams=True,
         ),
-        Endpoint(
-            method="GET", path=f"{runs}/{{id}}", tag="runs",
-            summary="Show a run with its outputs.",
-            answer=show, gives=RunDetail,
+    ]  # fmt: skip
+
+
+def _of_requests() -> Sequence[Endpoint]:
+    requests = Group("requests")
+    return [
+        requests(
+            "GET", list_requests, Items[RequestView],
+            "List the questions that runs ask people, oldest runs first. A page has all "
+            "questions of its runs.", query=RequestQuery,
         ),
-        Endpoint(
-            method="POST", path=f"{runs}/{{id}}/cancel", tag="runs",
-            summary="Cancel a run.",
-            answer=cancel, gives=Cancelled, takes=CancelBody,
-        ),
-        Endpoint(
-            method="GET", path=f"{runs}/{{id}}/events", tag="runs",
-            summary="Return the durable events of a run; as a stream, also the coming ones until its end.",
-            answer=events, gives=Events, query=EventQuery, streams=True,
-        ),
-        Endpoint(
-            method="GET", path=requests, tag="requests",
-            summary="List the questions that runs ask people, oldest runs first. A page has all "
-            "questions of its runs.",
-            answer=list_requests, gives=Items[RequestView], query=RequestQuery,
-        ),
-        Endpoint(
-            method="POST", path=f"{requests}/{{id}}/answer", tag="requests",
-            summary="Answer a question; its run continues if no other is open. A second answer is refused.",
-            answer=answer, gives=Answered, takes=GivenAnswer,
+        requests(
+            "POST /{id}/answer", answer, Answered,
+            "Answer a question; its run continues if no other is open. A second answer is refused.",
+            takes=GivenAnswer,
         ),
     ]  # fmt: skip
 
@@ -157,12 +151,10 @@ async def start(call: Call) -> Response:
     key = None if call.key is None else f"http:{call.key}"
     message = _message(registered.workflow, body.input)
     handle = await call.project.runs.submit(body.workflow, message, Submission(idempotency_key=key))
-    if call.wait_s:
-        with suppress(TimeoutError):
-            await handle.rest(min(call.wait_s, 600.0))
+    await call.rest(handle.run_id)
     detail = await _detail(call.project, handle.run_id)
-    place = call.path_to(f"{PREFIX}/runs/{{id}}", id=handle.run_id)
-    return as_json(detail, 200 if detail.status != RunStatus.RUNNING else 202, {"location": place})
+    is_ended = detail.status != RunStatus.RUNNING
+    return call.started(detail, f"{PREFIX}/runs/{{id}}", handle.run_id, is_ended=is_ended)
 
 
 def _message(workflow: Workflow | WorkflowDefinition, given: JSONValue) -> object:
