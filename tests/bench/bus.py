@@ -20,7 +20,7 @@ from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.bus.projections.projector import Projector
 from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.ledger import LedgerStore
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.types import RunId
 from agentic.executors.durable import Submission, WorkflowCatalog
 from agentic.executors.durable.publish.outbox import Outbox
@@ -43,7 +43,7 @@ async def server() -> AsyncIterator[str]:
     """Give the URL of a server of its own, as ``agentic up`` starts it."""
     with scratch() as folder:
         home = Path(folder)
-        async with Supervisor(home, [nats_service(home)]) as supervisor:
+        async with ServiceSupervisor(home, [nats_service(home)]) as supervisor:
             yield supervisor.urls["nats"]
 
 

@@ -28,7 +28,7 @@ from nats.js.errors import NotFoundError
 from tests.compat.flows import HALT, order, shop
 from tests.compat.site import URL, site
 
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.mappers.checkpoints.store import SqlCheckpointStore
 
 HTTP = {"allow_private_hosts": ["127.0.0.1"], "obey_robots": False}
@@ -120,7 +120,7 @@ def _home(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, str]]]:
 
 async def _write_asked(home: Path, environment: dict[str, str], folder: Path) -> None:
     """Write runs that wait for an answer: in the ledger, as checkpoints, and what NATS knows of them."""
-    async with Supervisor(home, [nats_service(home)]) as supervisor:
+    async with ServiceSupervisor(home, [nats_service(home)]) as supervisor:
         url = supervisor.urls["nats"]
         with_nats = environment | {"AGENTIC_NATS_URL": url}
         await asyncio.to_thread(_begin, with_nats, "asked")

@@ -486,6 +486,9 @@ RENAMED = {
     "agentic.core.ledger": {
         "Step": "LedgerStep",
     },
+    "agentic.core.services": {
+        "Supervisor": "ServiceSupervisor",
+    },
     "agentic.executors.durable": {
         "Flow": "RegisteredWorkflow",
     },

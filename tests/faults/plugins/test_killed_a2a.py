@@ -20,7 +20,7 @@ from tests.integration.plugins.a2a.scene import Foreign, foreign_server
 from agentic.core.agents import AgentResponse, AgentThread, ChatAgent
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.llm import FunctionModel, ModelRequest
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.mappers import Database, add_project
 from agentic.plugins.a2a import ProxyAgent, RemoteAgentUnavailableError, serve_agent
 
@@ -32,7 +32,7 @@ KILLS = 4
 
 @pytest.fixture
 async def nats_url(tmp_path: Path) -> AsyncIterator[str]:
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         yield supervisor.urls["nats"]
 
 

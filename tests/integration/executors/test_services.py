@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentic.core.services import Supervisor
+from agentic.core.services import ServiceSupervisor
 from agentic.executors.workers.services import beat_service, worker_service
 from agentic.mappers import ExecutionStatus, add_schedule
 
@@ -35,7 +35,7 @@ async def test_beat_and_worker_are_ready_work_and_stop(home_place: Place) -> Non
     with home_place.database.writing() as session:
         add_schedule(session, agent, "tick", every_s=1)
 
-    async with Supervisor(home, [worker_service(home, concurrency=1), beat_service(home)]):
+    async with ServiceSupervisor(home, [worker_service(home, concurrency=1), beat_service(home)]):
         pids = json.loads((home / "runtime.json").read_text())["pids"]
         await asyncio.to_thread(home_place.eventually, home_place.executions)
         first = home_place.executions()[0]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agentic.core.services.nats import nats_service
     from agentic.core.services.ports import free_port
     from agentic.core.services.service import ReadyCheck, Service
-    from agentic.core.services.supervisor import Supervisor
+    from agentic.core.services.supervisor import ServiceSupervisor
     from agentic.core.services.valkey import valkey_service
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "Service",
     "ServiceError",
     "ServiceFailedError",
-    "Supervisor",
+    "ServiceSupervisor",
     "free_port",
     "nats_service",
     "server_access",
@@ -43,7 +43,7 @@ _HOMES = {
     "Service": "service",
     "ServiceError": "errors",
     "ServiceFailedError": "errors",
-    "Supervisor": "supervisor",
+    "ServiceSupervisor": "supervisor",
     "free_port": "ports",
     "nats_service": "nats",
     "server_access": "access",

@@ -29,7 +29,7 @@ LOGS_EVERY_S = 30.0
 _MAX_BACKOFF_S = 5.0
 
 
-class Supervisor:
+class ServiceSupervisor:
     """Keeps ``services`` running, around a block or until a signal.
 
     As a context manager it starts them in order, each when the one before is ready, and stops them in reverse

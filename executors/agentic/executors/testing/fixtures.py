@@ -117,9 +117,9 @@ def agentic_site() -> Iterator[Site]:
 @pytest.fixture
 async def agentic_nats(tmp_path: Path) -> AsyncIterator[str]:
     """Provide the URL of the test's own NATS server."""
-    from agentic.core.services import Supervisor, nats_service
+    from agentic.core.services import ServiceSupervisor, nats_service
 
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         yield supervisor.urls["nats"]
 
 

@@ -18,7 +18,7 @@ from tests.relays import Loss, Relay, at_port, relay_to
 
 from agentic.core.bus import BusUnavailableError, KeyChange, KeyConflictError, KeyValue, KeyWrite
 from agentic.core.bus.nats.bus import NatsBus
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration]
 
@@ -26,14 +26,14 @@ Write = Callable[[KeyValue, int], Awaitable[object]]
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Supervisor]:
+async def server(tmp_path: Path) -> AsyncIterator[ServiceSupervisor]:
     """A server of the test's own, which is started again when it dies."""
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         yield supervisor
 
 
 @pytest.fixture
-async def bucket(server: Supervisor) -> AsyncIterator[KeyValue]:
+async def bucket(server: ServiceSupervisor) -> AsyncIterator[KeyValue]:
     """A bucket on that server."""
     bus = NatsBus(server.urls["nats"])
     yield bus.bucket("TEST", project="shop")
@@ -41,13 +41,13 @@ async def bucket(server: Supervisor) -> AsyncIterator[KeyValue]:
 
 
 @pytest.fixture
-async def relay(server: Supervisor) -> AsyncIterator[Relay]:
+async def relay(server: ServiceSupervisor) -> AsyncIterator[Relay]:
     async with relay_to(urlsplit(server.urls["nats"]).port or 0) as relay:
         yield relay
 
 
 @pytest.fixture
-async def far_bucket(server: Supervisor, relay: Relay) -> AsyncIterator[KeyValue]:
+async def far_bucket(server: ServiceSupervisor, relay: Relay) -> AsyncIterator[KeyValue]:
     """The same bucket over a connection that breaks."""
     bus = NatsBus(at_port(server.urls["nats"], relay.port))
     yield bus.bucket("TEST", project="shop")
@@ -130,7 +130,7 @@ async def test_who_watches_goes_on_soon_after_the_server_was_killed(
     assert change.value == b"2"
 
 
-async def test_a_bucket_that_was_deleted_is_made_anew(server: Supervisor, bucket: KeyValue) -> None:
+async def test_a_bucket_that_was_deleted_is_made_anew(server: ServiceSupervisor, bucket: KeyValue) -> None:
     await bucket.put("a", b"1")
     async with await nats.connect(server.urls["nats"]) as client:
         await client.jetstream().delete_stream("KV_TEST_shop")
@@ -140,7 +140,7 @@ async def test_a_bucket_that_was_deleted_is_made_anew(server: Supervisor, bucket
 
 
 async def test_who_watches_a_bucket_that_is_deleted_goes_on_with_the_new_one(
-    server: Supervisor, bucket: KeyValue
+    server: ServiceSupervisor, bucket: KeyValue
 ) -> None:
     for key in "abc":
         await bucket.put(key, b"1")
@@ -158,7 +158,7 @@ async def test_a_full_disk_is_told_and_harms_nothing_that_was_written(tmp_path: 
     folder = tmp_path / "nats"
     folder.mkdir()
     with small_disk(folder, "6m"):
-        async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+        async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
             bus = NatsBus(supervisor.urls["nats"])
             bucket = bus.bucket("TEST", project="shop")
             await bucket.put("a", b"1")

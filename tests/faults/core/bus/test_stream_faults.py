@@ -19,7 +19,7 @@ from tests.faults.disks import filled, small_disk
 from agentic.core.bus import EventPublisher, PublishedEvent, read_events
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.graph import EventKind, WorkflowEvent
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.types import RunId
 
 pytestmark = pytest.mark.faults
@@ -30,14 +30,14 @@ EVENT_BYTES = 50_000
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Supervisor]:
+async def server(tmp_path: Path) -> AsyncIterator[ServiceSupervisor]:
     """A server of the test's own."""
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         yield supervisor
 
 
 @pytest.fixture
-async def bus(server: Supervisor) -> AsyncIterator[NatsBus]:
+async def bus(server: ServiceSupervisor) -> AsyncIterator[NatsBus]:
     """A bus on that server, for who writes."""
     bus = NatsBus(server.urls["nats"])
     yield bus
@@ -45,7 +45,7 @@ async def bus(server: Supervisor) -> AsyncIterator[NatsBus]:
 
 
 @pytest.fixture
-async def events(server: Supervisor) -> AsyncIterator[Events]:
+async def events(server: ServiceSupervisor) -> AsyncIterator[Events]:
     """What is stored there, by a bus of its own."""
     bus = NatsBus(server.urls["nats"])
     await bus.state()
@@ -90,7 +90,7 @@ async def test_events_wait_while_the_disk_is_full_until_the_server_is_started_ag
 
 
 async def test_who_follows_a_stream_that_is_deleted_goes_on_with_what_comes_after(
-    server: Supervisor, bus: NatsBus, events: Events
+    server: ServiceSupervisor, bus: NatsBus, events: Events
 ) -> None:
     async with EventPublisher(bus, "shop") as publisher:
         for sequence in range(1, 9):

@@ -15,7 +15,7 @@ import pytest
 from agentic.core.bus import EventPublisher, PublishedEvent, read_events
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.graph import EventKind, WorkflowEvent
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.types import RunId
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ async def read_all(bus: NatsBus) -> list[PublishedEvent]:
 async def test_killing_the_server_loses_doubles_and_mixes_up_no_event(
     tmp_path: Path, eventually: Eventually
 ) -> None:
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         writing, reading = (NatsBus(supervisor.urls["nats"]) for _ in range(2))
         await reading.state()
         reader = asyncio.create_task(read_all(reading))

@@ -16,7 +16,7 @@ import pytest
 
 from agentic.core.bus import BusMessage, BusUnavailableError
 from agentic.core.bus.nats.bus import NatsBus
-from agentic.core.services import Service, ServiceFailedError, Supervisor, launcher, nats_service
+from agentic.core.services import Service, ServiceFailedError, ServiceSupervisor, launcher, nats_service
 from agentic.core.services.processes import process_identity
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ SUPERVISE = """
 import asyncio, sys
 from pathlib import Path
 from agentic.core.logging import configure_logging
-from agentic.core.services import Service, Supervisor, nats_service, valkey_service
+from agentic.core.services import Service, ServiceSupervisor, nats_service, valkey_service
 
 configure_logging("error")
 home = Path(sys.argv[1])
 services = [nats_service(home), valkey_service(home)]
 if len(sys.argv) > 2:
     services.append(Service("extra", [sys.executable, "-S", "-c", sys.argv[2]], stop_grace_s=60))
-supervisor = Supervisor(home, services)
+supervisor = ServiceSupervisor(home, services)
 asyncio.run(supervisor.run_until_stopped(lambda urls: print("ready", flush=True)))
 print("stopped", flush=True)
 """
@@ -109,7 +109,7 @@ async def test_killing_the_supervisor_leaves_no_orphan_and_loses_no_event(
         process.kill()
         await eventually(lambda: not any(map(is_alive, pids.values())))
     assert set(pids) == {"nats", "valkey"}
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as successor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as successor:
         bus = NatsBus(successor.urls["nats"])
         assert await message_count(bus) == 1
         await bus.aclose()
@@ -169,7 +169,7 @@ async def test_a_second_signal_ends_what_does_not_want_to_stop(
 async def test_a_killed_server_is_started_again_where_it_was_with_what_it_held(
     tmp_path: Path, eventually: Eventually
 ) -> None:
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         url = supervisor.urls["nats"]
         bus = NatsBus(url)
         await bus.publish([BUS_MESSAGE])
@@ -187,7 +187,7 @@ async def test_a_service_that_does_not_stay_up_ends_the_block_with_its_log(
     dying = Service("dying", python(DYING), ready=(tmp_path / "logs" / "dying.log").exists)
     pids: list[int] = []
     with pytest.raises(ServiceFailedError, match=r"(?s)exit code 3.*out of luck"):  # noqa: PT012 - see name
-        async with Supervisor(tmp_path, [nats_service(tmp_path), dying]):
+        async with ServiceSupervisor(tmp_path, [nats_service(tmp_path), dying]):
             pids += pids_in(tmp_path).values()
             await asyncio.Event().wait()
     await eventually(lambda: not any(map(is_alive, pids)))
@@ -200,7 +200,7 @@ async def test_a_service_that_does_not_stay_up_ends_the_start_of_the_others(tmp_
     dying = Service("dying", python(DYING), ready=(tmp_path / "logs" / "dying.log").exists)
     waiting = Service("waiting", python(SLEEP), ready=lambda: False)
     with pytest.raises(ServiceFailedError) as caught:
-        await Supervisor(tmp_path, [dying, waiting]).__aenter__()
+        await ServiceSupervisor(tmp_path, [dying, waiting]).__aenter__()
     assert caught.value.name == "dying"
     assert not (tmp_path / "runtime.json").exists()
 
@@ -210,7 +210,7 @@ async def test_what_a_killed_predecessor_left_is_ended_before_anything_starts(
 ) -> None:
     orphan = await asyncio.create_subprocess_exec(*python(SLEEP), start_new_session=True)
     leave_note(tmp_path, orphan.pid, process_identity(orphan.pid))
-    async with Supervisor(tmp_path, []):
+    async with ServiceSupervisor(tmp_path, []):
         assert not is_alive(orphan.pid)
     await orphan.wait()
 
@@ -218,7 +218,7 @@ async def test_what_a_killed_predecessor_left_is_ended_before_anything_starts(
 async def test_a_process_that_only_has_the_old_pid_is_left_alone(tmp_path: Path, is_alive: IsAlive) -> None:
     innocent = await asyncio.create_subprocess_exec(*python(SLEEP), start_new_session=True)
     leave_note(tmp_path, innocent.pid, "another-boot:1")
-    async with Supervisor(tmp_path, []):
+    async with ServiceSupervisor(tmp_path, []):
         assert is_alive(innocent.pid)
     innocent.kill()
     await innocent.wait()

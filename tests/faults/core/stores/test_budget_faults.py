@@ -14,7 +14,7 @@ import pytest
 
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.llm import BudgetAccount, BudgetAmount
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.stores.key_value_models import KeyValueBudgetStore
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.requirement("LM08")]
@@ -77,7 +77,7 @@ _WORKER = """
 
 @pytest.fixture
 async def url(tmp_path: Path) -> AsyncIterator[str]:
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         yield supervisor.urls["nats"]
 
 

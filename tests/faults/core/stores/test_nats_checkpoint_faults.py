@@ -18,7 +18,7 @@ from tests.relays import at_port, relay_to
 
 from agentic.core.graph.checkpoints.store import CheckpointStore
 from agentic.core.graph.errors import CheckpointConflictError, CheckpointStoreError
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
 from agentic.core.testing.checkpoint_contract import OTHER, RUN, checkpoint, load_all
 
@@ -26,20 +26,20 @@ pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.requireme
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Supervisor]:
+async def server(tmp_path: Path) -> AsyncIterator[ServiceSupervisor]:
     """A server of the test's own, which is started again when it dies."""
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         yield supervisor
 
 
 @pytest.fixture
-async def store(server: Supervisor) -> AsyncIterator[CheckpointStore]:
+async def store(server: ServiceSupervisor) -> AsyncIterator[CheckpointStore]:
     async with NatsCheckpointStore.open(server.urls["nats"]) as store:
         yield store
 
 
 async def test_a_killed_writer_leaves_whole_checkpoints_and_another_goes_on(
-    server: Supervisor, store: CheckpointStore
+    server: ServiceSupervisor, store: CheckpointStore
 ) -> None:
     count = 0
     for delay_s in (0.0, 0.01, 0.03):
@@ -56,7 +56,7 @@ async def test_a_killed_writer_leaves_whole_checkpoints_and_another_goes_on(
 
 
 async def test_a_server_that_is_killed_during_saves_loses_none_that_returned(
-    server: Supervisor, store: CheckpointStore, tmp_path: Path
+    server: ServiceSupervisor, store: CheckpointStore, tmp_path: Path
 ) -> None:
     assert not await store.list_metadata()  # a server is waited for by who was connected to it
     with saving(NatsCheckpointStore, server.urls["nats"]) as process:
@@ -75,7 +75,7 @@ async def test_a_server_that_is_killed_during_saves_loses_none_that_returned(
 @pytest.mark.parametrize("loss", ["answers", "requests"])
 @pytest.mark.parametrize("revision", [2, 3])
 async def test_a_save_whose_answer_is_lost_is_no_conflict_with_itself(
-    server: Supervisor, store: CheckpointStore, loss: str, revision: int
+    server: ServiceSupervisor, store: CheckpointStore, loss: str, revision: int
 ) -> None:
     async with (
         relay_to(urlsplit(server.urls["nats"]).port or 0) as relay,
@@ -90,7 +90,9 @@ async def test_a_save_whose_answer_is_lost_is_no_conflict_with_itself(
     await assert_whole(store, revision + 1)
 
 
-async def test_rivals_with_large_checkpoints_do_not_mix(server: Supervisor, store: CheckpointStore) -> None:
+async def test_rivals_with_large_checkpoints_do_not_mix(
+    server: ServiceSupervisor, store: CheckpointStore
+) -> None:
     async with NatsCheckpointStore.open(server.urls["nats"]) as other:
         for revision in range(1, 4):
             ours, theirs = ({f"item {n}": who for n in range(MANY)} for who in ("ours", "theirs"))
@@ -111,7 +113,7 @@ async def test_a_full_disk_is_told_and_what_was_saved_stays(tmp_path: Path) -> N
     folder.mkdir()
     with small_disk(folder, "24m"):
         async with (
-            Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor,
+            ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor,
             NatsCheckpointStore.open(supervisor.urls["nats"]) as store,
         ):
             await store.save(checkpoint(1, {"a": "1"}))

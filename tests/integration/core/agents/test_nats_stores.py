@@ -21,7 +21,7 @@ from agentic.core.agents.memory.stored import BUCKET
 from agentic.core.bus import MemoryKeyValue
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.llm import ScriptedModel
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.testing import MemoryStoreContract, ThreadStoreContract
 
 pytestmark = pytest.mark.integration
@@ -43,7 +43,7 @@ class TestInMemoryBucket(ThreadStoreContract):
 async def nats_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """Return the URL of an embedded server of this module's own."""
     home: Path = tmp_path_factory.mktemp("nats")
-    async with Supervisor(home, [nats_service(home)]) as supervisor:
+    async with ServiceSupervisor(home, [nats_service(home)]) as supervisor:
         yield supervisor.urls["nats"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentic.core.bus.nats.bus import NatsBus
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 
 StartServer = Callable[[str], Awaitable[str]]
 
@@ -21,7 +21,7 @@ async def start_server(tmp_path: Path) -> AsyncIterator[StartServer]:
         async def start(config: str) -> str:
             service = nats_service(tmp_path)
             (tmp_path / "nats" / "server.conf").write_text(config, encoding="utf-8")
-            supervisor = await stack.enter_async_context(Supervisor(tmp_path, [service]))
+            supervisor = await stack.enter_async_context(ServiceSupervisor(tmp_path, [service]))
             return re.sub("//.*@", "//", supervisor.urls["nats"])  # this configuration knows no token
 
         yield start
@@ -30,7 +30,7 @@ async def start_server(tmp_path: Path) -> AsyncIterator[StartServer]:
 @pytest.fixture
 async def nats_url(tmp_path: Path) -> AsyncIterator[str]:
     """Return the URL of an embedded server of this test's own."""
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         yield supervisor.urls["nats"]
 
 

@@ -33,7 +33,7 @@ from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.bus.opening import open_bus
 from agentic.core.bus.questions import _Answer
 from agentic.core.graph import EventKind, WorkflowEvent
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.settings import NATS_ACCOUNTS, Settings, load_settings
 from agentic.core.types import RunId
 
@@ -51,7 +51,7 @@ STRANGE = "ours & théirs/2"
 async def settings(tmp_path: Path) -> AsyncIterator[Settings]:
     """Settings of a home whose embedded server has an account for each of three projects."""
     AccountFolder(tmp_path / NATS_ACCOUNTS).make(["shop", "news", STRANGE])
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]):
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]):
         yield load_settings(home=tmp_path, nats_url="")
 
 
@@ -117,7 +117,7 @@ async def test_a_project_of_any_name_has_an_account(settings: Settings) -> None:
 async def test_there_is_room_for_the_streams_of_many_projects(tmp_path: Path) -> None:
     names = [f"p{number}" for number in range(9)]
     AccountFolder(tmp_path / NATS_ACCOUNTS).make(names)
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]):
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]):
         for name in names:
             async with open_bus(load_settings(home=tmp_path, nats_url=""), name) as bus:
                 assert (await bus.state()).count == (await bus.audit.state()).count == 0
@@ -218,7 +218,7 @@ async def test_a_project_that_is_called_like_an_observer_has_a_key_of_its_own(tm
     assert folder.projects() == ["shop", "shop%2Eobserver", "shop.observer", "shop.observer.observer"]
     keys = [file.read_text() for project in folder.projects() for file in folder.seeds(project)]
     assert len(set(keys)) == 8
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]):
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]):
         settings = load_settings(home=tmp_path, nats_url="")
         async with open_bus(settings, "shop") as shop, open_bus(settings, "shop.observer") as other:
             await shop.publish([to_message(EVENT, "shop")])

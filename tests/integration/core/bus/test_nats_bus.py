@@ -22,7 +22,7 @@ from agentic.core.bus import (
 )
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.graph import EventKind, WorkflowEvent
-from agentic.core.services import Supervisor, free_port, nats_service
+from agentic.core.services import ServiceSupervisor, free_port, nats_service
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 
@@ -185,7 +185,7 @@ async def test_a_closed_bus_makes_no_new_connection(nats_url: str) -> None:
 
 
 async def test_closing_does_not_wait_for_a_server_that_is_gone(tmp_path: Path) -> None:
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         bus = NatsBus(supervisor.urls["nats"])
         await bus.publish(numbered(1))
     with pytest.raises(BusUnavailableError):

@@ -18,7 +18,7 @@ from agentic.core.bus.nats.checkup import nats_findings
 from agentic.core.bus.nats.streams import AUDIT_STREAM, STREAM
 from agentic.core.bus.subjects import EVENT_SUBJECTS
 from agentic.core.hooks import Finding, Severity
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 
 pytestmark = pytest.mark.integration
 
@@ -38,7 +38,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
                 line for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("http")
             ]
             file.write_text("\n".join([*monitoring, config]), encoding="utf-8")
-            supervisor = await stack.enter_async_context(Supervisor(tmp_path, [service]))
+            supervisor = await stack.enter_async_context(ServiceSupervisor(tmp_path, [service]))
             return supervisor.urls["nats"], supervisor.urls["nats_http"]
 
         yield start
@@ -49,7 +49,7 @@ async def findings(url: str, http_url: str | None) -> list[Finding]:
 
 
 async def test_the_embedded_server_gives_no_cause_for_complaint(tmp_path: Path) -> None:
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         assert await findings(supervisor.urls["nats"], supervisor.urls["nats_http"]) == []
 
 

@@ -21,7 +21,7 @@ from agentic.core.bus.projections.patterns import apply_patterns
 from agentic.core.bus.projections.projection import Documents, apply_state
 from agentic.core.bus.projections.projector import Projector
 from agentic.core.graph import WorkflowEvent
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.types import RunId
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("NA15", "NA16", "NA18", "NA19", "LE02")]
@@ -70,7 +70,7 @@ async def bus(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[B
     if request.param == "memory":
         yield MemoryBus()
         return
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         bus = NatsBus(supervisor.urls["nats"])
         yield bus
         await bus.aclose()

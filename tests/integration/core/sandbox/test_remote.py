@@ -22,7 +22,7 @@ from agentic.core.sandbox import (
     serve_sandbox,
 )
 from agentic.core.sandbox.remote import client, protocol, worker
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.testing import SandboxContract
 from agentic.core.testing.sandbox_contract import processes_with
 
@@ -34,7 +34,7 @@ def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """One server for all tests; it runs in processes, so it needs no loop of its own."""
     home = tmp_path_factory.mktemp("nats")
     with asyncio.Runner() as runner:
-        supervisor = Supervisor(home, [nats_service(home)])
+        supervisor = ServiceSupervisor(home, [nats_service(home)])
         runner.run(supervisor.__aenter__())
         yield supervisor.urls["nats"]
         runner.run(supervisor.__aexit__(None, None, None))

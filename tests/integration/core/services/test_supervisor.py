@@ -25,7 +25,7 @@ from agentic.core.services import (
     ReadyCheck,
     Service,
     ServiceFailedError,
-    Supervisor,
+    ServiceSupervisor,
     nats_service,
     valkey_service,
 )
@@ -82,7 +82,7 @@ def pids_in(home: Path) -> dict[str, int]:
 
 
 async def test_the_embedded_servers_answer_where_the_urls_say(tmp_path: Path) -> None:
-    async with Supervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
         assert set(supervisor.urls) == {"nats", "nats_http", "broker"}
         client = redis.from_url(supervisor.urls["broker"])
         config = await client.config_get("*")
@@ -94,7 +94,7 @@ async def test_queued_work_survives_a_restart_of_everything(tmp_path: Path) -> N
     answers: list[int] = []
     for _ in range(2):
         async with (
-            Supervisor(tmp_path, [valkey_service(tmp_path)]) as supervisor,
+            ServiceSupervisor(tmp_path, [valkey_service(tmp_path)]) as supervisor,
             redis.from_url(supervisor.urls["broker"]) as client,
         ):
             answers.append(await client.rpush("queue", "task"))
@@ -102,7 +102,7 @@ async def test_queued_work_survives_a_restart_of_everything(tmp_path: Path) -> N
 
 
 async def test_who_has_not_the_password_gets_nothing_from_the_servers(tmp_path: Path) -> None:
-    async with Supervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
         ports = {name: urlsplit(url).port or 0 for name, url in supervisor.urls.items()}
         asked = {
             "broker": b"KEYS *\r\n",
@@ -118,14 +118,16 @@ async def test_who_has_not_the_password_gets_nothing_from_the_servers(tmp_path: 
 
 
 async def test_clients_of_before_find_the_servers_again_after_a_restart_of_everything(tmp_path: Path) -> None:
-    async with Supervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
         urls = dict(supervisor.urls)
         worker = redis.from_url(urls["broker"], retry=Retry(NoBackoff(), 1))
         bus = NatsBus(urls["nats"])
         await worker.set("a", "1")
         before = (await bus.state()).count
     try:
-        async with Supervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
+        async with ServiceSupervisor(
+            tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]
+        ) as supervisor:
             assert dict(supervisor.urls) == urls
             assert await worker.get("a") == b"1"
             await reached(bus)
@@ -136,7 +138,7 @@ async def test_clients_of_before_find_the_servers_again_after_a_restart_of_every
 
 
 async def test_no_password_is_in_a_command_line_or_a_log(tmp_path: Path) -> None:
-    async with Supervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
         secrets = {word for url in supervisor.urls.values() for word in re.findall(r"[0-9a-f]{40,}", url)}
         processes = psutil.Process().children(recursive=True)
         shown = [" ".join(process.cmdline()) for process in processes]
@@ -171,13 +173,13 @@ async def everything_said(port: int, words: bytes) -> bytes:
 
 async def test_a_home_may_have_any_name(tmp_path: Path) -> None:
     home = tmp_path / 'mein "Ordner" \'é'
-    async with Supervisor(home, [nats_service(home), valkey_service(home)]) as supervisor:
+    async with ServiceSupervisor(home, [nats_service(home), valkey_service(home)]) as supervisor:
         assert len(supervisor.urls) == 3
 
 
 async def test_services_start_in_order_and_stop_in_reverse(tmp_path: Path) -> None:
     diary = tmp_path / "diary"
-    async with Supervisor(tmp_path, [diarist(name, diary) for name in ("a", "b", "c")]):
+    async with ServiceSupervisor(tmp_path, [diarist(name, diary) for name in ("a", "b", "c")]):
         assert diary.read_text().splitlines() == ["a starts", "b starts", "c starts"]
     assert diary.read_text().splitlines()[3:] == ["c stops", "b stops", "a stops"]
 
@@ -186,7 +188,7 @@ async def test_nothing_is_left_after_the_block(
     tmp_path: Path, eventually: Eventually, is_alive: Callable[[int], bool]
 ) -> None:
     services = [Service("parent", python(PARENT)), valkey_service(tmp_path)]
-    async with Supervisor(tmp_path, services):
+    async with ServiceSupervisor(tmp_path, services):
         pids = pids_in(tmp_path)
         parent = psutil.Process(pids["parent"])
         await eventually(lambda: bool(parent.children()))
@@ -201,7 +203,9 @@ async def test_a_service_that_does_not_heed_the_signal_is_killed(
     tmp_path: Path, eventually: Eventually, is_alive: Callable[[int], bool]
 ) -> None:
     is_up = has_written(tmp_path / "logs" / "stubborn.log", "up")
-    async with Supervisor(tmp_path, [Service("stubborn", python(STUBBORN), ready=is_up, stop_grace_s=0.1)]):
+    async with ServiceSupervisor(
+        tmp_path, [Service("stubborn", python(STUBBORN), ready=is_up, stop_grace_s=0.1)]
+    ):
         [pid] = pids_in(tmp_path).values()
     await eventually(lambda: not is_alive(pid))
 
@@ -210,22 +214,22 @@ async def test_what_a_service_writes_is_kept_in_its_log_and_it_gets_its_environm
     log_path = tmp_path / "logs" / "talker.log"
     command = python("import os, time; print(os.environ['COLOR'], flush=True); time.sleep(600)")
     service = Service("talker", command, {"COLOR": "blue"}, ready=has_written(log_path, "blue"))
-    async with Supervisor(tmp_path, [service]):
+    async with ServiceSupervisor(tmp_path, [service]):
         assert log_path.read_text() == "blue\n"
 
 
 async def test_a_second_supervisor_in_the_same_home_is_refused(tmp_path: Path) -> None:
-    async with Supervisor(tmp_path, []):
+    async with ServiceSupervisor(tmp_path, []):
         with pytest.raises(HomeInUseError, match=str(os.getpid())):
-            await Supervisor(tmp_path, []).__aenter__()
-    async with Supervisor(tmp_path, []):
+            await ServiceSupervisor(tmp_path, []).__aenter__()
+    async with ServiceSupervisor(tmp_path, []):
         pass
 
 
 async def test_a_program_that_does_not_exist_is_named_and_the_others_are_stopped(tmp_path: Path) -> None:
     services = [valkey_service(tmp_path), Service("broken", ["/nowhere/server"], ready=never)]
     with pytest.raises(ServiceFailedError, match=r"/nowhere/server.*No such file") as caught:
-        await Supervisor(tmp_path, services).__aenter__()
+        await ServiceSupervisor(tmp_path, services).__aenter__()
     assert caught.value.name == "broken"
     assert not (tmp_path / "runtime.json").exists()
 
@@ -233,14 +237,14 @@ async def test_a_program_that_does_not_exist_is_named_and_the_others_are_stopped
 async def test_a_service_that_ends_at_once_is_reported_with_the_end_of_its_log(tmp_path: Path) -> None:
     service = Service("short", python("import sys; print('a hint'); sys.exit(7)"), ready=never)
     with pytest.raises(ServiceFailedError, match=r"(?s)exit code 7.*a hint"):
-        await Supervisor(tmp_path, [service]).__aenter__()
+        await ServiceSupervisor(tmp_path, [service]).__aenter__()
 
 
 async def test_a_service_that_never_gets_ready_is_reported_and_stopped(tmp_path: Path) -> None:
     service = Service("slow", python(STUBBORN), ready=never, ready_timeout_s=0.3, stop_grace_s=0.1)
     before = set(psutil.Process().children(recursive=True))
     with pytest.raises(ServiceFailedError, match=r"not ready after 0\.3 s"):
-        await Supervisor(tmp_path, [service]).__aenter__()
+        await ServiceSupervisor(tmp_path, [service]).__aenter__()
     ours = set(psutil.Process().children(recursive=True)) - before
     assert {child.status() for child in ours} <= {psutil.STATUS_ZOMBIE}
 
@@ -257,7 +261,7 @@ async def test_a_port_that_another_server_took_meanwhile_is_reported(
     port = int(service.command[service.command.index("--port") + 1])
     async with await asyncio.start_server(answer, "127.0.0.1", port):
         with pytest.raises(ServiceFailedError, match=r"(?i)address already in use"):
-            await Supervisor(tmp_path, [service]).__aenter__()
+            await ServiceSupervisor(tmp_path, [service]).__aenter__()
 
 
 async def test_an_error_in_the_block_comes_out_as_it_is(
@@ -265,7 +269,7 @@ async def test_an_error_in_the_block_comes_out_as_it_is(
 ) -> None:
     pids: list[int] = []
     with pytest.raises(ZeroDivisionError):  # noqa: PT012 - the block is what is tested
-        async with Supervisor(tmp_path, [valkey_service(tmp_path)]):
+        async with ServiceSupervisor(tmp_path, [valkey_service(tmp_path)]):
             pids += pids_in(tmp_path).values()
             raise ZeroDivisionError
     await eventually(lambda: not any(map(is_alive, pids)))
@@ -275,7 +279,7 @@ async def test_cancelling_the_start_leaves_nothing_behind(
     tmp_path: Path, eventually: Eventually, is_alive: Callable[[int], bool]
 ) -> None:
     service = Service("slow", python(STUBBORN), ready=never, stop_grace_s=0.1)
-    starting = asyncio.create_task(Supervisor(tmp_path, [service]).__aenter__())
+    starting = asyncio.create_task(ServiceSupervisor(tmp_path, [service]).__aenter__())
     await eventually((tmp_path / "runtime.json").exists)
     [pid] = pids_in(tmp_path).values()
     starting.cancel()

@@ -24,7 +24,7 @@ from agentic.core.llm import (
     MemoryBudgetStore,
     ScriptedModel,
 )
-from agentic.core.services import Supervisor, free_port, nats_service
+from agentic.core.services import ServiceSupervisor, free_port, nats_service
 from agentic.core.stores.key_value_models import KeyValueBudgetStore, KeyValueReplyCache
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("LM08")]
@@ -35,7 +35,7 @@ DOLLAR = BudgetAmount.of(10, 1.0)
 @pytest.fixture
 async def nats_bus(tmp_path: Path) -> AsyncIterator[NatsBus]:
     """Return a bus on an embedded server of this test's own."""
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         bus = NatsBus(supervisor.urls["nats"])
         yield bus
         await bus.aclose()

@@ -10,7 +10,7 @@ import pytest
 
 from agentic.core.bus import MemoryKeyValue
 from agentic.core.graph.checkpoints.store import CheckpointStore
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
 from agentic.core.testing import CheckpointStoreContract
 from agentic.core.testing.checkpoint_contract import checkpoint
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 @pytest.fixture
 async def nats_url(tmp_path: Path) -> AsyncIterator[str]:
     """Return the URL of an embedded server of this test's own."""
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         yield supervisor.urls["nats"]
 
 
@@ -47,7 +47,7 @@ async def test_a_checkpoint_larger_than_the_server_takes_in_one_message_is_kept_
     (tmp_path / "nats" / "server.conf").write_text("jetstream {}", encoding="utf-8")
     wide = checkpoint(1, changes={"part": json.dumps("x" * 5_000_000)})
     async with (
-        Supervisor(tmp_path, [service]),
+        ServiceSupervisor(tmp_path, [service]),
         NatsCheckpointStore.open(service.urls["nats"], project="shop") as store,
     ):
         await store.save(wide)

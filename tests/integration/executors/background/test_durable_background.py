@@ -31,7 +31,7 @@ from agentic.core.bus.memory.bus import MemoryBus
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.graph import RetryPolicy
 from agentic.core.llm import ChatMessage, ModelDelta, ModelRequest, OverloadedError, ScriptedModel, ToolCall
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.testing.background_contract import (
     BEGIN,
     BackgroundRunsContract,
@@ -130,7 +130,7 @@ async def place(migrated_database: Database, project_id: str) -> AsyncIterator[P
 
 @pytest.fixture
 async def nats_bus(tmp_path: Path) -> AsyncIterator[NatsBus]:
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         bus = NatsBus(supervisor.urls["nats"])
         yield bus
         await bus.aclose()

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from dataclasses import replace
 
-from agentic.core.services import Supervisor, nats_service, valkey_service
+from agentic.core.services import ServiceSupervisor, nats_service, valkey_service
 from agentic.core.settings import load_settings
 from agentic.executors.workers.services import beat_service, flower_service, worker_service
 
@@ -30,7 +30,7 @@ def main() -> None:
         sys.stdout.write(f"{READY}\n")
         sys.stdout.flush()
 
-    asyncio.run(Supervisor(home, services).run_until_stopped(tell))
+    asyncio.run(ServiceSupervisor(home, services).run_until_stopped(tell))
 
 
 if __name__ == "__main__":

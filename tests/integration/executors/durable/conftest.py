@@ -21,7 +21,7 @@ from typer.testing import Result
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.errors import AgenticError
 from agentic.core.ledger import ActivationRow, RunRow
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.mappers import Database, add_project, find_project
 from agentic.mappers.ledger.ledger import SqlLedger
 
@@ -109,7 +109,7 @@ def shelf(migrated_database: Database) -> Iterator[Shelf]:
 @pytest.fixture
 async def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[NatsBus]:
     """A bus on a server that this process, and those it starts, find in their settings."""
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         monkeypatch.setenv("AGENTIC_NATS_URL", supervisor.urls["nats"])
         bus = NatsBus(supervisor.urls["nats"])
         yield bus

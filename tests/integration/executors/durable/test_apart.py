@@ -15,7 +15,7 @@ from tests.integration.executors.durable.steered import Floor
 from agentic.core.bus import learnt_patterns, live_state, open_bus, open_questions, read_events
 from agentic.core.bus.envelope import from_message
 from agentic.core.graph import EventKind, RunStatus
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.settings import load_settings
 from agentic.mappers import add_project
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -27,12 +27,12 @@ pytestmark = [pytest.mark.integration, pytest.mark.requirement("NA01", "NA23", "
 
 
 @pytest.fixture
-async def server(office: Office, tmp_path: Path) -> AsyncIterator[Supervisor]:
+async def server(office: Office, tmp_path: Path) -> AsyncIterator[ServiceSupervisor]:
     """A server with an account for ``default`` and one for ``other``, which is a project, too."""
     with office.database.writing() as session:
         add_project(session, "other")
     office("nats", "accounts")
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         yield supervisor
 
 
@@ -45,7 +45,7 @@ async def kinds_of(project: str) -> list[str]:
 
 
 async def test_events_states_patterns_and_questions_of_each_stay_in_its_account(
-    office: Office, server: Supervisor, start: Start
+    office: Office, server: ServiceSupervisor, start: Start
 ) -> None:
     start()
     await asyncio.to_thread(office.floor.submit, "adding", 1, "one")
@@ -67,7 +67,7 @@ async def test_events_states_patterns_and_questions_of_each_stay_in_its_account(
 
 
 async def test_a_project_without_an_account_holds_up_no_other(
-    office: Office, server: Supervisor, start: Start
+    office: Office, server: ServiceSupervisor, start: Start
 ) -> None:
     with office.database.writing() as session:
         new = add_project(session, "new").id

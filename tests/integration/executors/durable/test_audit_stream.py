@@ -23,7 +23,7 @@ from agentic.core.bus.decisions import PublishedDecision, decision_message, publ
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.bus.nats.streams import AUDIT_STREAM
 from agentic.core.ledger.batches import read_batch
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 from agentic.executors.celery import make_app
@@ -67,7 +67,7 @@ class Post:
 
 @pytest.fixture
 async def post(tmp_path: Path, shelf: Shelf) -> AsyncIterator[Post]:
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         yield Post(tmp_path, supervisor.urls["nats"], shelf)
 
 

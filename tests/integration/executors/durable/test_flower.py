@@ -17,7 +17,7 @@ from celery.events.state import State
 
 from agentic.core import RunStatus
 from agentic.core.ledger import ActivationId, Dispatchable
-from agentic.core.services import Supervisor
+from agentic.core.services import ServiceSupervisor
 from agentic.core.settings import load_settings
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors import RunClient
@@ -85,7 +85,9 @@ async def test_tasks_have_names_and_ids_and_only_what_needs_a_person_is_red(
     monkeypatch.setenv("AGENTIC_LEASE_S", f"{slowed(2):g}")
     monkeypatch.setenv("AGENTIC_SWEEP_S", "0.5")
     home = place.path / "home"
-    async with Supervisor(home, [worker_service(home, concurrency=1), flower_service(home)]) as supervisor:
+    async with ServiceSupervisor(
+        home, [worker_service(home, concurrency=1), flower_service(home)]
+    ) as supervisor:
         url = supervisor.urls["flower"]
         assert refused(url) == {"no password": 401, "another's name": 403}
         # It listens to events once it has heard of the worker.

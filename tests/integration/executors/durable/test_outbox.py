@@ -24,7 +24,7 @@ from agentic.core.bus.envelope import from_message
 from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.graph import WorkflowEvent
 from agentic.core.ledger.batches import read_batch
-from agentic.core.services import Service, Supervisor, nats_service
+from agentic.core.services import Service, ServiceSupervisor, nats_service
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 from agentic.executors.celery import make_app
@@ -52,9 +52,9 @@ class Post:
     service: Service
     shelf: Shelf
 
-    def server(self) -> Supervisor:
+    def server(self) -> ServiceSupervisor:
         """Return what runs the server while it is open: always at the same port, with the same data."""
-        return Supervisor(self.home, [self.service])
+        return ServiceSupervisor(self.home, [self.service])
 
     @asynccontextmanager
     async def bus(self) -> AsyncIterator[NatsBus]:

@@ -23,7 +23,7 @@ from agentic.core.cli.events import events_app
 from agentic.core.errors import AgenticError
 from agentic.core.graph import WorkflowEvent
 from agentic.core.ledger.batches import read_batch
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 
@@ -133,7 +133,7 @@ async def test_what_did_not_get_to_the_stream_is_told_from_the_ledger(
     await asyncio.to_thread(office.floor.submit, "adding", 1, "one")
     await asyncio.to_thread(office.floor.work)
     alone = await asyncio.to_thread(steps, "one")
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+    async with ServiceSupervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
         monkeypatch.setenv("AGENTIC_NATS_URL", supervisor.urls["nats"])
         async with open_bus(load_settings()) as bus, EventPublisher(bus, "default") as publisher:
             for event in events_of(office, "one")[:7]:

@@ -16,7 +16,7 @@ from tests.databases import only_sqlite
 from agentic.core.agents import RedisMemoryStore
 from agentic.core.cli.main import build_app
 from agentic.core.errors import AgenticError
-from agentic.core.services import Supervisor, nats_service, valkey_service
+from agentic.core.services import ServiceSupervisor, nats_service, valkey_service
 from agentic.core.types import JSONValue
 from agentic.mappers import ExecutionStatus
 
@@ -33,7 +33,7 @@ REDIS: dict[str, JSONValue] = {"kind": "redis", "url": "${secrets.MEMORY_URL}"}
 async def servers(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Mapping[str, str]]:
     """Return the URLs of a NATS server and a Redis server."""
     home: Path = tmp_path_factory.mktemp("servers")
-    async with Supervisor(home, [nats_service(home), valkey_service(home)]) as supervisor:
+    async with ServiceSupervisor(home, [nats_service(home), valkey_service(home)]) as supervisor:
         yield supervisor.urls
 
 

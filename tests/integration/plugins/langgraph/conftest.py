@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from agentic.core.bus.memory.kv import MemoryKeyValue
-from agentic.core.services import Supervisor, nats_service
+from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.mappers import Database, add_project
 from agentic.plugins.langgraph import NatsSaver, SqlSaver
 from agentic.plugins.langgraph.savers.saver import AgenticSaver
@@ -22,7 +22,7 @@ STORES = ["bucket", "sqlite", "postgresql", "nats"]
 async def nats_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """An embedded server of this module's own."""
     home: Path = tmp_path_factory.mktemp("nats")
-    async with Supervisor(home, [nats_service(home)]) as supervisor:
+    async with ServiceSupervisor(home, [nats_service(home)]) as supervisor:
         yield supervisor.urls["nats"]
 
 

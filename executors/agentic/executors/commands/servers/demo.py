@@ -17,7 +17,7 @@ from agentic.core.cli import console, err_console, print_rows
 from agentic.core.hooks import get_registry
 from agentic.core.ids import SHORT_CHARS
 from agentic.core.private import make_private_folder
-from agentic.core.services import Service, Supervisor, free_port, nats_service, valkey_service
+from agentic.core.services import Service, ServiceSupervisor, free_port, nats_service, valkey_service
 from agentic.core.services.errors import MissingServerError
 from agentic.core.services.ports import first_answer
 from agentic.core.settings import Settings, load_settings
@@ -95,7 +95,7 @@ async def _demo(settings: Settings, wanted: Sequence[Service], agents: Sequence[
     from agentic.core.bus import open_bus
 
     console.print(f"starting   {', '.join(service.name for service in wanted)}", highlight=False)
-    async with Supervisor(settings.home, wanted) as supervisor:
+    async with ServiceSupervisor(settings.home, wanted) as supervisor:
         for name, url in shown_urls(supervisor.urls).items():
             console.print(f"{name:<10} {url}", markup=False, highlight=False)
         running = own_settings(settings.home)  # now with the URLs of the started servers

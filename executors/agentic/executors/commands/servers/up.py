@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from agentic.core.cli import console
-from agentic.core.services import Service, Supervisor, nats_service, valkey_service
+from agentic.core.services import Service, ServiceSupervisor, nats_service, valkey_service
 from agentic.core.settings import Settings, load_settings, safe_url
 from agentic.executors.commands.shared.database import ready_database
 from agentic.executors.workers.services import beat_service, flower_service, worker_service
@@ -44,7 +44,7 @@ def up(
             console.print(f"  {name:<9} {url}", markup=False, highlight=False, soft_wrap=True)
         console.print("ready; Ctrl-C stops everything", highlight=False)
 
-    asyncio.run(Supervisor(settings.home, services).run_until_stopped(tell))
+    asyncio.run(ServiceSupervisor(settings.home, services).run_until_stopped(tell))
     console.print("stopped", highlight=False)
 
 
