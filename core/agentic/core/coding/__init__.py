@@ -11,8 +11,12 @@ if TYPE_CHECKING:
         ChildFailedError,
         CodingError,
         MixedLanguagesError,
+        NeedsGraphError,
+        NoCandidateError,
         NoCodeError,
+        NoRollbackPointError,
         UnknownLanguageError,
+        WrongResultError,
     )
     from agentic.core.coding.executors.assembler import CodeAssemblerExecutor
     from agentic.core.coding.executors.generator import LLMGeneratorExecutor, code_in
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from agentic.core.coding.languages.language import CheckReport, CodeCheck, Language, TestsToRun
     from agentic.core.coding.languages.registry import find_language, language_tools
     from agentic.core.coding.messages import (
+        AnyCode,
         AssembledCode,
         AssemblyInput,
         CodePart,
@@ -50,10 +55,30 @@ if TYPE_CHECKING:
         ValidatorOutput,
     )
     from agentic.core.coding.validating import CodeValidation, SandboxValidator
+    from agentic.core.coding.validation.arbiter import Arbiter, best_of
+    from agentic.core.coding.validation.incremental import (
+        IncrementalPipeline,
+        IncrementalResult,
+        PartResult,
+    )
+    from agentic.core.coding.validation.pipeline import ValidatorPipeline
+    from agentic.core.coding.validation.report import ValidationMode, ValidationReport, ValidatorVerdict
+    from agentic.core.coding.validation.rollback import RollbackManager
+    from agentic.core.coding.validation.supervisor import SupervisedResult, Supervisor
 
 _HOMES = {
     **dict.fromkeys(
-        ("ChildFailedError", "CodingError", "MixedLanguagesError", "NoCodeError", "UnknownLanguageError"),
+        (
+            "ChildFailedError",
+            "CodingError",
+            "MixedLanguagesError",
+            "NeedsGraphError",
+            "NoCandidateError",
+            "NoCodeError",
+            "NoRollbackPointError",
+            "UnknownLanguageError",
+            "WrongResultError",
+        ),
         "errors",
     ),
     **dict.fromkeys(("CodeFinding", "FindingLevel", "feedback_of"), "findings"),
@@ -63,6 +88,7 @@ _HOMES = {
     **dict.fromkeys(("find_language", "language_tools"), "languages.registry"),
     **dict.fromkeys(
         (
+            "AnyCode",
             "AssembledCode",
             "AssemblyInput",
             "CodePart",
@@ -86,6 +112,12 @@ _HOMES = {
         "messages",
     ),
     **dict.fromkeys(("CodeValidation", "SandboxValidator"), "validating"),
+    **dict.fromkeys(("Arbiter", "best_of"), "validation.arbiter"),
+    **dict.fromkeys(("IncrementalPipeline", "IncrementalResult", "PartResult"), "validation.incremental"),
+    **dict.fromkeys(("ValidatorPipeline",), "validation.pipeline"),
+    **dict.fromkeys(("ValidationMode", "ValidationReport", "ValidatorVerdict"), "validation.report"),
+    **dict.fromkeys(("RollbackManager",), "validation.rollback"),
+    **dict.fromkeys(("SupervisedResult", "Supervisor"), "validation.supervisor"),
     **dict.fromkeys(("LLMGeneratorExecutor", "code_in"), "executors.generator"),
     **dict.fromkeys(
         ("CompileValidatorExecutor", "LintValidator", "TestValidatorExecutor"), "executors.validators"
@@ -96,6 +128,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "AnyCode",
+    "Arbiter",
     "AssembledCode",
     "AssemblyInput",
     "CheckReport",
@@ -116,12 +150,19 @@ __all__ = [
     "GeneratedCode",
     "GenerationRequest",
     "GeneratorInput",
+    "IncrementalPipeline",
+    "IncrementalResult",
     "LLMGeneratorExecutor",
     "Language",
     "LintOutput",
     "LintValidator",
     "MixedLanguagesError",
+    "NeedsGraphError",
+    "NoCandidateError",
     "NoCodeError",
+    "NoRollbackPointError",
+    "PartResult",
+    "RollbackManager",
     "SandboxRun",
     "SandboxRunner",
     "SandboxValidator",
@@ -130,13 +171,21 @@ __all__ = [
     "SubWorkflowExecutor",
     "SubWorkflowInput",
     "SubWorkflowOutput",
+    "SupervisedResult",
+    "Supervisor",
     "TestInput",
     "TestOutput",
     "TestValidatorExecutor",
     "TestsToRun",
     "UnknownLanguageError",
+    "ValidationMode",
+    "ValidationReport",
     "ValidationResult",
     "ValidatorOutput",
+    "ValidatorPipeline",
+    "ValidatorVerdict",
+    "WrongResultError",
+    "best_of",
     "code_in",
     "feedback_of",
     "find_language",

@@ -53,3 +53,49 @@ class ChildFailedError(CodingError):
             "fail_on_child_failure=False"
         )
         self.reason = reason
+
+
+class NeedsGraphError(CodingError, AttributeError):
+    """An executor needs a part of its context that only a run of a graph has."""
+
+    def __init__(self, executor_id: str, needed: str) -> None:
+        super().__init__(
+            f"executor {executor_id!r} needs ctx.{needed}, which only a graph has; run it as a node of "
+            "a workflow"
+        )
+        self.executor_id = executor_id
+        self.needed = needed
+
+
+class WrongResultError(CodingError, TypeError):
+    """An executor returned something that its place does not allow."""
+
+    def __init__(self, executor_id: str, returned: object, wanted: str) -> None:
+        super().__init__(
+            f"executor {executor_id!r} returned a {type(returned).__name__}, but {wanted} is needed here; "
+            "let its handler return that"
+        )
+        self.executor_id = executor_id
+
+
+class NoCandidateError(CodingError):
+    """Every candidate of an arbiter failed."""
+
+    def __init__(self, executor_id: str, failures: Sequence[str]) -> None:
+        super().__init__(
+            f"{executor_id!r} has nothing to choose from: all candidates failed: {'; '.join(failures)}"
+        )
+        self.failures = tuple(failures)
+
+
+class NoRollbackPointError(CodingError, LookupError):
+    """A run cannot go back to a superstep."""
+
+    def __init__(self, run_id: str, superstep: int, possible: Sequence[int]) -> None:
+        known = ", ".join(map(str, possible)) or "none: its earlier checkpoints were not kept"
+        super().__init__(
+            f"run {run_id!r} cannot go back to the beginning of superstep {superstep} (possible: {known})"
+        )
+        self.run_id = run_id
+        self.superstep = superstep
+        self.possible = tuple(possible)

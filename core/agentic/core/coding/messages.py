@@ -242,6 +242,10 @@ class AssembledCode(CodingMessage):
     errors: tuple[str, ...] = ()
 
 
+AnyCode = GeneratedCode | AssembledCode | CodeToValidate | CompileOutput | TestOutput | LintOutput
+"""A message with code. Validators take each of them, so that one can follow any other."""
+
+
 class SubWorkflowInput(CodingMessage):
     """The input of a child workflow."""
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Never
 
 from agentic.core.coding.messages import (
-    AssembledCode,
+    AnyCode,
     CodeToValidate,
     CodingMessage,
     CompileInput,
     CompileOutput,
-    GeneratedCode,
     LintOutput,
     TestInput,
     TestOutput,
@@ -66,11 +65,7 @@ class CompileValidatorExecutor(_CodeValidator):
         return output
 
     @handler
-    async def on_code(
-        self,
-        given: GeneratedCode | AssembledCode | CodeToValidate | LintOutput,
-        ctx: WorkflowContext[Never, str],
-    ) -> CompileOutput:
+    async def on_code(self, given: AnyCode, ctx: WorkflowContext[Never, str]) -> CompileOutput:
         """Compile code of another worker."""
         tests = getattr(given, "tests", "")
         return await self.on_input(CompileInput(code=given.code, language=given.language, tests=tests), ctx)
@@ -104,11 +99,7 @@ class TestValidatorExecutor(_CodeValidator):
         return output
 
     @handler
-    async def on_code(
-        self,
-        given: CompileOutput | GeneratedCode | AssembledCode | CodeToValidate | LintOutput,
-        ctx: WorkflowContext[Never, str],
-    ) -> TestOutput:
+    async def on_code(self, given: AnyCode, ctx: WorkflowContext[Never, str]) -> TestOutput:
         """Test code of another worker."""
         tests = getattr(given, "tests", "")
         return await self.on_input(TestInput(code=given.code, language=given.language, tests=tests), ctx)
@@ -123,11 +114,7 @@ class LintValidator(_CodeValidator):
     """Checks the style of code in a sandbox. Sends :class:`LintOutput`."""
 
     @handler
-    async def on_code(
-        self,
-        given: CodeToValidate | GeneratedCode | AssembledCode | CompileOutput | TestOutput,
-        ctx: WorkflowContext[Never, str],
-    ) -> LintOutput:
+    async def on_code(self, given: AnyCode, ctx: WorkflowContext[Never, str]) -> LintOutput:
         """Check code of another worker."""
         found = await self.validator.lint(given.code, given.language)
         output = LintOutput.model_validate(_facts(given, found))
