@@ -270,3 +270,49 @@ async def test_keys_are_read_from_any_copy_of_their_stream_and_not_asked_of_its_
     assert entry.value == b"1"
     assert list(await bucket.get_many(["a", "b"])) == ["a"]
     await bus.aclose()
+
+
+async def test_a_send_that_is_given_up_leaves_the_connection_listening(nats_bus: NatsBus) -> None:
+    await nats_bus.state()
+    for turns in range(8):
+        sending = asyncio.create_task(nats_bus.send("agentic.test", b"one"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        sending.cancel()
+        with suppress(asyncio.CancelledError):
+            await sending
+        async with asyncio.timeout(2):
+            await nats_bus.state()
+
+
+async def test_a_connection_that_cannot_read_an_answer_is_opened_again() -> None:
+    """A number with more digits than Python converts is an error that the client does not foresee."""
+    connections: list[asyncio.Task[None]] = []
+    is_back = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b'INFO {"server_id":"x","version":"2.12.0","max_payload":1000,"headers":true}\r\n')
+        while line := await reader.readline():
+            if line.startswith(b"PING"):
+                writer.write(b"PONG\r\n")
+            elif line.startswith(b"PUB") and len(connections) == 1:
+                writer.write(b"MSG a 1 " + b"9" * 5_000 + b"\r\n")
+            elif line.startswith(b"PUB"):
+                is_back.set()
+        writer.close()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(asyncio.create_task(answer(reader, writer)))
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    async with server:
+        url = f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with capture_logs() as logs:
+            async with open_bus(load_settings(nats_url=url)) as bus, asyncio.timeout(10):
+                while not is_back.is_set():
+                    with suppress(BusUnavailableError):
+                        await bus.send("a", b"one")
+                    await asyncio.sleep(0.01)
+        await asyncio.gather(*connections)
+    assert len(connections) == 2
+    assert "bus.disconnected" in [entry["event"] for entry in logs]

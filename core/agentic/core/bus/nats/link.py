@@ -7,7 +7,6 @@ import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-import nats
 import nats.errors
 from nats.aio.client import Client
 from nats.js.api import StreamConfig
@@ -16,6 +15,7 @@ from nats.js.errors import APIError, ServiceUnavailableError
 from agentic.core.bus.errors import BusDeniedError, BusUnavailableError
 from agentic.core.bus.nats import load_websockets
 from agentic.core.bus.nats.access import NatsAccess
+from agentic.core.bus.nats.client import ListeningClient
 from agentic.core.bus.nats.streams import MIN_API_LEVEL, ensure_stream, name_of
 from agentic.core.logging import get_logger
 
@@ -142,22 +142,23 @@ class NatsLink:
 
     async def _connect(self) -> Client:
         self.last_error = ""
-        proofs = self._access.options()
+        # nats-py says "whole seconds", and takes parts of them.
+        options = {"reconnect_time_wait": 0.25, **self._access.options()}
         servers = [server.strip() for server in self._url.split(",")]
         if any(server.startswith(("ws://", "wss://")) for server in servers):
             load_websockets()
+        client = ListeningClient()
         try:
             async with asyncio.timeout(_CONNECT_S * len(servers)):
-                client = await nats.connect(
+                await client.connect(
                     servers=servers,
                     name="agentic",
                     connect_timeout=2,
-                    reconnect_time_wait=0.25,
                     max_reconnect_attempts=1,
                     error_cb=self._on_error,
                     disconnected_cb=self._on_disconnected,
                     reconnected_cb=self._on_reconnected,
-                    **proofs,
+                    **options,
                 )
         except NATS_FAULTS as exc:
             raise self.failed(exc) from exc
