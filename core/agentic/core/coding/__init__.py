@@ -54,6 +54,8 @@ if TYPE_CHECKING:
         ValidationResult,
         ValidatorOutput,
     )
+    from agentic.core.coding.repairing.engine import RepairEngine, RepairPick
+    from agentic.core.coding.repairing.judging import RepairEnd, RepairResult, RepairVerdict
     from agentic.core.coding.validating import CodeValidation, SandboxValidator
     from agentic.core.coding.validation.arbiter import Arbiter, best_of
     from agentic.core.coding.validation.incremental import (
@@ -125,6 +127,8 @@ _HOMES = {
     **dict.fromkeys(("CodeAssemblerExecutor",), "executors.assembler"),
     **dict.fromkeys(("SubWorkflowExecutor",), "executors.subworkflow"),
     **dict.fromkeys(("SandboxRun", "SandboxRunner"), "executors.runner"),
+    **dict.fromkeys(("RepairEngine", "RepairPick"), "repairing.engine"),
+    **dict.fromkeys(("RepairEnd", "RepairResult", "RepairVerdict"), "repairing.judging"),
 }
 
 __all__ = [
@@ -162,6 +166,11 @@ __all__ = [
     "NoCodeError",
     "NoRollbackPointError",
     "PartResult",
+    "RepairEnd",
+    "RepairEngine",
+    "RepairPick",
+    "RepairResult",
+    "RepairVerdict",
     "RollbackManager",
     "SandboxRun",
     "SandboxRunner",

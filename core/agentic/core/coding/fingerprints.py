@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from agentic.core.coding.findings import CodeFinding
 from agentic.core.linear import LinearPattern
@@ -33,17 +33,24 @@ class CodeFingerprinter:
 
     def fingerprint(self, error: str) -> ErrorFingerprint:
         """Return the fingerprint of the text of an error: of a finding, or of a validator's feedback."""
-        lines = [line for line in error[:_MAX_CHARS].split("\n") if line.strip() and not _is_source(line)]
-        listed = [line for line in lines if line.startswith("- ")]
-        return _made(listed or lines)
+        return _made(self.causes(error))
 
     def of(self, findings: Sequence[CodeFinding]) -> ErrorFingerprint:
         """Return the fingerprint of findings, in any order."""
-        return _made([str(finding).split("\n", maxsplit=1)[0] for finding in findings])
+        return _made(_sorted(str(finding).split("\n", maxsplit=1)[0] for finding in findings))
+
+    def causes(self, error: str) -> tuple[str, ...]:
+        """Return the single faults in the text of an error, normalized and sorted, each once."""
+        lines = [line for line in error[:_MAX_CHARS].split("\n") if line.strip() and not _is_source(line)]
+        listed = [line for line in lines if line.startswith("- ")]
+        return _sorted(listed or lines)
 
 
-def _made(lines: Sequence[str]) -> ErrorFingerprint:
-    causes = sorted({normalized(line) for line in lines})
+def _sorted(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({normalized(line) for line in lines}))
+
+
+def _made(causes: Sequence[str]) -> ErrorFingerprint:
     key = " | ".join(causes)
     if len(key) > _MAX_KEY_CHARS:
         key = f"{key[:_MAX_KEY_CHARS]} {hashlib.sha256(key.encode()).hexdigest()[:16]}"

@@ -40,11 +40,16 @@ class GeneratorInput(CodingMessage):
     language: str
     context: str | None = None
     previous_errors: tuple[str, ...] = ()
+    tests: str = Field(default="", description="Tests made apart: validators get them, the model does not.")
 
     @classmethod
     def new(cls, prompt: str, language: str) -> Self:
         """Return an input."""
         return cls(prompt=prompt, language=language)
+
+    def with_tests(self, tests: str) -> Self:
+        """Return it with tests in a file of their own."""
+        return self.model_copy(update={"tests": tests})
 
     def with_context(self, context: str) -> Self:
         """Return it with context: facts, other code."""
@@ -64,6 +69,7 @@ class GeneratedCode(CodingMessage):
     language: str
     prompt: str = ""
     tokens_used: int = Field(default=0, ge=0)
+    tests: str = Field(default="", description="The tests of its input.")
 
 
 class CodeToValidate(CodingMessage):
@@ -242,7 +248,7 @@ class AssembledCode(CodingMessage):
     errors: tuple[str, ...] = ()
 
 
-AnyCode = GeneratedCode | AssembledCode | CodeToValidate | CompileOutput | TestOutput | LintOutput
+AnyCode = GeneratedCode | AssembledCode | CodeToValidate | ValidatorOutput
 """A message with code. Validators take each of them, so that one can follow any other."""
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Never
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Never
 
 from agentic.core.coding.errors import NoCodeError
 from agentic.core.coding.languages.registry import find_language
@@ -14,8 +14,7 @@ from agentic.core.coding.messages import (
     SubTaskRequest,
 )
 from agentic.core.graph import Executor, ExecutorKind, FailedAttempt, RetryPolicy, WorkflowContext, handler
-from agentic.core.llm import LLMAdapter, ModelRequest
-from agentic.core.llm.messages import as_messages
+from agentic.core.llm import ChatMessage, LLMAdapter, ModelRequest
 from agentic.core.types import JSONValue
 
 SYSTEM_PROMPT = (
@@ -23,6 +22,10 @@ SYSTEM_PROMPT = (
     "nothing."
 )
 _REPLY = "agentic.coding.reply"
+ERRORS_META = "agentic.coding.errors"
+"""A fact of the application in the message to the model: the errors of all earlier attempts, oldest first."""
+MAX_DRAFT_CHARS = 100_000
+"""A longer draft is not shown to the model again."""
 MAX_ERRORS_CHARS = 20_000
 """Characters of earlier errors in a prompt; the newest come last, and the oldest are left out."""
 
@@ -30,9 +33,9 @@ MAX_ERRORS_CHARS = 20_000
 class LLMGeneratorExecutor(Executor):
     """Writes code by a model: from a task, its context, and the errors of earlier attempts.
 
-    Errors come with the input, and over retry edges from validators. The reply of the model is stored at once
-    (``ctx.once``): a worker that dies does not ask again. Sends :class:`GeneratedCode`, and yields a line of
-    text.
+    Errors come with the input, and over retry edges from validators; then the model also sees its last draft.
+    The reply of the model is stored at once (``ctx.once``): a worker that dies does not ask again. Sends
+    :class:`GeneratedCode`, and yields a line of text.
 
     Args:
         id: Of the node.
@@ -42,6 +45,9 @@ class LLMGeneratorExecutor(Executor):
         retry: How often a failing activation is tried.
         timeout_s: Seconds one try may take.
     """
+
+    takes_empty: ClassVar[bool] = False
+    """Whether a reply without code is an empty program, which validators refuse; otherwise the node fails."""
 
     def __init__(  # options of a node, all optional
         self,
@@ -62,16 +68,23 @@ class LLMGeneratorExecutor(Executor):
     async def on_input(self, given: GeneratorInput, ctx: WorkflowContext[Never, str]) -> GeneratedCode:
         """Write code for an input."""
         language = find_language(given.language)
-        prompt = "\n\n".join(_parts(given, list(_errors(given, ctx))))
-        instructions = f"{self.system_prompt}\n\n{language.instructions}"
-        reply = await ctx.once(_REPLY, lambda: self._ask(instructions, prompt))
+        found = [*given.previous_errors, *(one for one in ctx.previous_errors if not _is_failed_try(one))]
+        errors = [*map(_feedback, found), *_failed_tries(ctx)]
+        prompt = "\n\n".join(_parts(given, errors, _last_draft(ctx), language.name))
+        request = ModelRequest(
+            instructions=f"{self.system_prompt}\n\n{language.instructions}",
+            messages=(_message(prompt, [listed(one) for one in found]),),
+        )
+        reply = await ctx.once(_REPLY, lambda: self._ask(request))
         text, tokens = str(reply["text"]), int(str(reply["tokens"]))
         code = code_in(text, language.names)
-        if not code.strip():
+        if not code.strip() and not self.takes_empty:
             raise NoCodeError(self.id, text)
         if self.yields_status:
             await ctx.yield_output(f"Generated {len(code.encode())} bytes of {language.name}")
-        return GeneratedCode(code=code, language=language.name, prompt=given.prompt, tokens_used=tokens)
+        return GeneratedCode(
+            code=code, language=language.name, prompt=given.prompt, tokens_used=tokens, tests=given.tests
+        )
 
     @handler
     async def on_request(self, request: GenerationRequest, ctx: WorkflowContext[Never, str]) -> GeneratedCode:
@@ -89,8 +102,7 @@ class LLMGeneratorExecutor(Executor):
         """Write code for an input as a JSON value."""
         return await self.on_input(GeneratorInput.model_validate(value), ctx)
 
-    async def _ask(self, instructions: str, prompt: str) -> dict[str, JSONValue]:
-        request = ModelRequest(instructions=instructions, messages=as_messages(prompt))
+    async def _ask(self, request: ModelRequest) -> dict[str, JSONValue]:
         reply = await self.model.complete(request)
         usage = reply.usage
         return {"text": reply.text, "tokens": usage.input_tokens + usage.output_tokens}
@@ -125,13 +137,29 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
         yield name, "\n".join([*lines, ""])
 
 
-def _parts(given: GeneratorInput, errors: list[str]) -> Iterator[str]:
+def _parts(given: GeneratorInput, errors: list[str], draft: str, language: str) -> Iterator[str]:
     yield given.prompt
     if given.context:
         yield f"Context:\n{given.context}"
     if errors:
         yield "Earlier attempts failed. Write the whole program again, without these errors:"
         yield _newest(errors)
+    if draft:
+        yield f"The last attempt:\n{fenced(draft, language)}"
+
+
+def fenced(code: str, language: str) -> str:
+    """Return code as a block, with marks that it does not contain."""
+    marks = "```"
+    while marks in code:
+        marks += "`"
+    return f"{marks}{language}\n{code.strip()}\n{marks}"
+
+
+def _last_draft(ctx: WorkflowContext[Never, str]) -> str:
+    """Return the code that the newest errors are about, if it is not too long for a prompt."""
+    drafts = [code for error in ctx.previous_errors if isinstance(code := getattr(error, "code", None), str)]
+    return drafts[-1] if drafts and len(drafts[-1]) <= MAX_DRAFT_CHARS else ""
 
 
 def _newest(errors: list[str]) -> str:
@@ -143,15 +171,30 @@ def _newest(errors: list[str]) -> str:
     return "\n\n".join(kept)[-2 * MAX_ERRORS_CHARS :]
 
 
-def _errors(given: GeneratorInput, ctx: WorkflowContext[Never, str]) -> Iterator[str]:
-    yield from given.previous_errors
+def _message(prompt: str, errors: Sequence[str]) -> ChatMessage:
+    return ChatMessage.user(prompt).model_copy(update={"meta": {ERRORS_META: [*errors]}})
+
+
+def listed(error: object) -> str:
+    """Return the errors in the message of a validator, one a line, for fingerprints."""
+    texts: Sequence[object] = getattr(error, "errors", None) or ()
+    return "\n".join(f"- {text}".split("\n", maxsplit=1)[0] for text in texts) or _feedback(error)
+
+
+def _feedback(error: object) -> str:
+    """Return the message of a validator as text for a model."""
+    feedback = getattr(error, "feedback", None)
+    if isinstance(feedback, str) and feedback:
+        return feedback
+    return "\n".join(map(str, getattr(error, "errors", None) or ())) or str(error)
+
+
+def _failed_tries(ctx: WorkflowContext[Never, str]) -> Iterator[str]:
+    """Yield the errors of tries that made no draft."""
     for error in ctx.previous_errors:
-        feedback = getattr(error, "feedback", None)
-        if isinstance(feedback, str) and feedback:
-            yield feedback
-        elif isinstance(error, FailedAttempt):
+        if isinstance(error, FailedAttempt):
             yield f"{error.error_type}: {error.message}"
-        elif listed := getattr(error, "errors", None):
-            yield "\n".join(map(str, listed))
-        elif not isinstance(error, FailedAttempt):
-            yield str(error)
+
+
+def _is_failed_try(error: object) -> bool:
+    return isinstance(error, FailedAttempt)

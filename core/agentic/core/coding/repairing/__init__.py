@@ -1,0 +1,1 @@
+"""Drafts are checked and repaired until they pass."""
