@@ -13,11 +13,26 @@ from pathlib import Path
 from tests.bench.measuring import HOME, Figures
 
 PEERS: dict[str, tuple[str, ...]] = {
-    "maf": ("agent-framework-core", "agent-framework-orchestrations"),
-    "langgraph": ("langgraph", "langgraph-checkpoint-sqlite"),
+    "maf": (
+        "agent-framework-core",
+        "agent-framework-orchestrations",
+        "agent-framework-a2a",
+        "agent-framework-ag-ui",
+        "agent-framework-hosting-responses",
+        "agent-framework-monty",
+        "mcp",
+        "tenacity",
+    ),
+    "langgraph": (
+        "langgraph",
+        "langgraph-checkpoint-sqlite",
+        "langgraph-supervisor",
+        "langgraph-swarm",
+        "langchain-mcp-adapters",
+    ),
     "langchain": ("langchain",),
     "openai_agents": ("openai-agents",),
-    "pydantic_ai": ("pydantic-ai-slim",),
+    "pydantic_ai": ("pydantic-ai-slim[mcp,ag-ui]", "fasta2a"),
     "scrapy": ("scrapy",),
     "crawlee": ("crawlee[parsel,sql-sqlite]",),
 }
@@ -32,12 +47,13 @@ def python_of(peer: str) -> Path:
     folder = HOME.resolve() / peer
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     complete = folder / "complete"
-    if not complete.exists():
+    packages = "\n".join(PEERS[peer])
+    if not complete.exists() or complete.read_text() != packages:
         sys.stderr.write(f"installing {', '.join(PEERS[peer])} into {folder}\n")
         venv.create(folder, with_pip=True, clear=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, *PEERS[peer]], check=True)
-        complete.touch()
+        complete.write_text(packages)
     return python
 
 

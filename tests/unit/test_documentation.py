@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
@@ -136,6 +137,49 @@ def commands(command: object, prefix: str = "") -> Iterator[str]:
         yield from commands(found, f"{prefix}{name} ")
     if not inner:
         yield prefix.strip()
+
+
+COMPARED = {"maf": 2, "langgraph": 3, "openai_agents": 4, "pydantic_ai": 5}
+"""Module of a library -> its column; column 1 is ours."""
+
+
+def compared() -> tuple[list[list[str]], str]:
+    """Return the rows of the comparison, and its page."""
+    page = (DOCS / "explanation" / "patterns-compared.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| |")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines], page
+
+
+def functions_of(path: Path) -> set[str]:
+    """Return the names of the public functions of a module."""
+    nodes = ast.parse(path.read_text(encoding="utf-8")).body
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return {node.name for node in nodes if isinstance(node, defined) and not node.name.startswith("_")}
+
+
+def test_every_cell_of_ours_in_the_comparison_names_tests() -> None:
+    rows, page = compared()
+    named = dict(re.findall(r"^\[\^(\w+)\]: (.+)$", page, flags=re.MULTILINE))
+    used = {row[0]: re.findall(r"\[\^(\w+)\]", row[1]) for row in rows}
+    assert [name for name, marks in used.items() if not marks] == []
+    assert {mark for marks in used.values() for mark in marks} == set(named)
+    for shown in named.values():
+        file, test = re.findall(r"`([^`]+)`", shown)
+        assert test in functions_of(DOCS.parent / file), shown
+
+
+@pytest.mark.parametrize("peer", COMPARED)
+def test_every_cell_of_others_in_the_comparison_is_run_or_cited_or_not_tested(peer: str) -> None:
+    rows, page = compared()
+    cited = set(re.findall(r"^\[(\w+)\]: https://", page, flags=re.MULTILINE))
+    has_run = set()
+    for row in rows:
+        cell = row[COMPARED[peer]]
+        if cell.endswith("(run)"):
+            has_run.add("_".join(re.findall(r"\w+", row[0].lower())))
+        else:
+            assert cell == "not tested" or set(re.findall(r"\]\[(\w+)\]", cell)) & cited, (row[0], cell)
+    assert has_run == functions_of(DOCS.parent / "tests" / "bench" / "compared" / f"{peer}.py")
 
 
 @pytest.mark.parametrize(

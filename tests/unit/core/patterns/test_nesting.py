@@ -128,11 +128,12 @@ async def test_stored_bytes_of_a_chat_grow_with_its_messages_not_with_their_squa
         parts = [says(name, *["x" * 500] * turns) for name in ("a", "b")]
         chat = GroupChatBuilder("chat").participants(parts).with_max_iterations(turns).build()
         store = MemoryCheckpointStore()
-        await chat.run("go", run_id="r", checkpoints=store)
+        result = await chat.run("go", run_id="r", checkpoints=store)
+        assert result.output(PatternResult).round_count == turns
         return sum(one.size_bytes for one in await store.list_metadata(run_id=RunId("r")))
 
-    few, many = await stored_bytes(10), await stored_bytes(40)
-    assert many < 5 * few
+    few, many, most = [await stored_bytes(turns) for turns in (10, 40, 100)]
+    assert (few < 38_000, many < 4 * few, most < 10 * few) == (True, True, True)
 
 
 async def test_a_run_continues_with_a_changed_limit_but_not_with_another_cast() -> None:
