@@ -85,3 +85,35 @@ AGENTS = (
         target=20,
     ),
 )
+
+CODING = (
+    Row(
+        name="coding-graph",
+        what="added by a graph to a program that a model writes in three drafts, next to a plain loop; of "
+        "the time of compiler and tests",
+        figure="percent",
+        unit="%",
+        target=5,
+    ),
+    Row(
+        name="coding-graph-cpu",
+        what="the same program, without compiler and tests",
+        figure="graph_ms",
+        unit="ms",
+        case="coding-graph",
+    ),
+    Row(
+        name="coding-linear-cpu",
+        what="the same in a plain loop (`Supervisor`)",
+        figure="linear_ms",
+        unit="ms",
+        case="coding-graph",
+    ),
+    Row(
+        name="coding-validate",
+        what="TypeScript program compiled and tested, the least of 10, on the clock",
+        figure="wall_ms",
+        unit="ms",
+        target=1000,
+    ),
+)

@@ -51,6 +51,7 @@ _OURS = {
     "agents": "agents",
     "chat": "patterns",
     "sandbox": "sandboxes",
+    "coding": "coding",
 }
 """Kind of a case -> the module that measures it; ``engine`` measures the others."""
 

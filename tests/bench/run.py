@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.bench.agent_rows import AGENTS
+from tests.bench.agent_rows import AGENTS, CODING
 from tests.bench.bus_rows import MAPPERS, ON_NATS
 from tests.bench.contenders import Contender, call_of
 from tests.bench.crawl_rows import CRAWLS, RESUMES
@@ -29,6 +29,7 @@ TABLES: Mapping[str, Sequence[Row]] = {
     "Crawls": CRAWLS,
     "A crawl that is killed at 40 % and started again": RESUMES,
     "Agents": AGENTS,
+    "Programs that a model writes": CODING,
 }
 ROWS = tuple(row for rows in TABLES.values() for row in rows)
 
