@@ -14,6 +14,7 @@ from agentic.core.agents.background import local
 from agentic.core.bus import listening, publisher
 from agentic.core.bus.listening import Listener, Message
 from agentic.core.bus.nats.streams import AUDIT, EVENTS, METRICS, bucket_config
+from agentic.core.coding.repairing import lessons
 from agentic.core.http.caching import cache
 from agentic.core.http.caching.cache import CachedAnswer, MemoryCache
 from agentic.core.http.politeness import budget, robots
@@ -61,6 +62,7 @@ PROMISED = {
     "answers of model servers that are failures": f"{failures.MAX_FAILURE_BYTES // MIB} MiB, unpacked",
     "other answers of model servers": f"{bounding.MAX_ANSWER_BYTES // MIB} MiB, unpacked",
     "background runs": f"{local.MAX_RUNS:,}, each {local.MAX_PIECES:,} pieces",
+    "`AGENTIC_LESSONS`": f"{lessons.MAX_LESSONS} for each language, for {lessons.KEPT_S / 86_400:.0f} days",
     "replies of models in a bucket": f"{key_value_models.KEPT_S / 86_400:.0f} days",
     "`AGENTIC_EVENTS`": f"{(EVENTS.max_age or 0) / 86_400:.0f} days, {(EVENTS.max_bytes or 0) // GIB} GiB",
     "`AGENTIC_AUDIT`": f"{(AUDIT.max_bytes or 0) // MIB} MiB",

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     )
     from agentic.core.coding.repairing.engine import RepairEngine, RepairPick
     from agentic.core.coding.repairing.judging import RepairEnd, RepairResult, RepairVerdict
+    from agentic.core.coding.repairing.lessons import KvLessons, Lesson, LessonStore, lesson_bucket
     from agentic.core.coding.validating import CodeValidation, SandboxValidator
     from agentic.core.coding.validation.arbiter import Arbiter, best_of
     from agentic.core.coding.validation.incremental import (
@@ -129,6 +130,7 @@ _HOMES = {
     **dict.fromkeys(("SandboxRun", "SandboxRunner"), "executors.runner"),
     **dict.fromkeys(("RepairEngine", "RepairPick"), "repairing.engine"),
     **dict.fromkeys(("RepairEnd", "RepairResult", "RepairVerdict"), "repairing.judging"),
+    **dict.fromkeys(("KvLessons", "Lesson", "LessonStore", "lesson_bucket"), "repairing.lessons"),
 }
 
 __all__ = [
@@ -156,8 +158,11 @@ __all__ = [
     "GeneratorInput",
     "IncrementalPipeline",
     "IncrementalResult",
+    "KvLessons",
     "LLMGeneratorExecutor",
     "Language",
+    "Lesson",
+    "LessonStore",
     "LintOutput",
     "LintValidator",
     "MixedLanguagesError",
@@ -199,6 +204,7 @@ __all__ = [
     "feedback_of",
     "find_language",
     "language_tools",
+    "lesson_bucket",
     "read_junit",
 ]
 

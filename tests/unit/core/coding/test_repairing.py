@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.core.coding.words import Words, drafts
 
 from agentic.core.coding import (
-    CodeFinding,
     CodeFingerprinter,
     CodingError,
     CompileOutput,
-    GeneratedCode,
     GenerationRequest,
     GeneratorInput,
     RepairEnd,
@@ -20,53 +19,23 @@ from agentic.core.coding import (
     RepairResult,
     SubTaskRequest,
     TestOutput,
-    ValidatorOutput,
 )
 from agentic.core.coding.executors.generator import listed
 from agentic.core.coding.repairing.judging import RepairState, judge
 from agentic.core.graph import (
-    Executor,
-    ExecutorKind,
     MemoryCheckpointStore,
     WorkflowBuilder,
     WorkflowConfig,
     executor,
-    handler,
 )
 from agentic.core.llm import ScriptedModel, TieredModel
 
 TASK = GeneratorInput.new("Say red, green and blue", "python")
 
 
-class Words(Executor):
-    """A check: a draft passes if it has all words. Each word that is missing is a finding."""
-
-    def __init__(self, id: str, *words: str) -> None:
-        super().__init__(id, kind=ExecutorKind.VALIDATOR)
-        self.words = words
-
-    @handler
-    async def on_code(self, given: GeneratedCode | ValidatorOutput) -> CompileOutput:
-        missing = [word for word in self.words if word not in given.code]
-        findings = tuple(CodeFinding(code="W1", line=1, text=f"no word {word}") for word in missing)
-        return CompileOutput(
-            code=given.code,
-            language=given.language,
-            passed=not missing,
-            errors=tuple(map(str, findings)),
-            feedback="Words are missing." if missing else None,
-            findings=findings,
-            tests=given.tests,
-        )
-
-
 @executor(id="accept")
 async def accept(output: CompileOutput) -> CompileOutput:
     return output
-
-
-def drafts(*texts: str) -> ScriptedModel:
-    return ScriptedModel([f"```python\n{text}\n```" for text in texts])
 
 
 async def repaired(engine: RepairEngine, task: object = TASK) -> RepairResult:

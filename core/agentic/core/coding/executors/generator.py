@@ -70,7 +70,8 @@ class LLMGeneratorExecutor(Executor):
         language = find_language(given.language)
         found = [*given.previous_errors, *(one for one in ctx.previous_errors if not _is_failed_try(one))]
         errors = [*map(_feedback, found), *_failed_tries(ctx)]
-        prompt = "\n\n".join(_parts(given, errors, _last_draft(ctx), language.name))
+        advice = await self.advice(language.name, listed(found[-1]) if found else "", ctx)
+        prompt = "\n\n".join(_parts(given, advice, errors, _last_draft(ctx), language.name))
         request = ModelRequest(
             instructions=f"{self.system_prompt}\n\n{language.instructions}",
             messages=(_message(prompt, [listed(one) for one in found]),),
@@ -101,6 +102,16 @@ class LLMGeneratorExecutor(Executor):
     async def on_value(self, value: dict[str, JSONValue], ctx: WorkflowContext[Never, str]) -> GeneratedCode:
         """Write code for an input as a JSON value."""
         return await self.on_input(GeneratorInput.model_validate(value), ctx)
+
+    async def advice(self, language: str, errors: str, ctx: WorkflowContext[Never, str]) -> str:  # noqa: ARG002
+        """Return text to add to a prompt; nothing here, subclasses may know something.
+
+        Args:
+            language: Name of the language.
+            errors: The errors of the last draft, one a line; empty for a first draft.
+            ctx: Of the activation.
+        """
+        return ""
 
     async def _ask(self, request: ModelRequest) -> dict[str, JSONValue]:
         reply = await self.model.complete(request)
@@ -137,10 +148,12 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
         yield name, "\n".join([*lines, ""])
 
 
-def _parts(given: GeneratorInput, errors: list[str], draft: str, language: str) -> Iterator[str]:
+def _parts(given: GeneratorInput, advice: str, errors: list[str], draft: str, language: str) -> Iterator[str]:
     yield given.prompt
     if given.context:
         yield f"Context:\n{given.context}"
+    if advice:
+        yield advice
     if errors:
         yield "Earlier attempts failed. Write the whole program again, without these errors:"
         yield _newest(errors)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Never
 
@@ -18,7 +20,10 @@ from agentic.core.coding.repairing.judging import (
     RepairVerdict,
     judge,
 )
+from agentic.core.coding.repairing.learning import FailedDraft, draft_of, lessons_of
+from agentic.core.coding.repairing.lessons import Lesson, LessonStore
 from agentic.core.coding.validating import SandboxValidator
+from agentic.core.errors import AgenticError, line_of
 from agentic.core.graph import (
     Executor,
     ExecutorKind,
@@ -30,11 +35,16 @@ from agentic.core.graph import (
 )
 from agentic.core.llm import ErrorFingerprinter, LLMAdapter, ModelRequest
 from agentic.core.llm.wrappers.tiered import Tier
+from agentic.core.logging import get_logger
 from agentic.core.sandbox import Sandbox
 from agentic.core.types import JSONValue
 
 MAX_ROUNDS = 5
-_STATE = "repair"
+_STATE, _DRAFT = "repair", "draft"
+_LESSONS = "agentic.coding.lessons"
+_OFFER = "Errors in earlier programs of this project, each with a change that mended it:"
+
+log = get_logger(__name__)
 
 
 class RepairEngine(Executor):
@@ -52,6 +62,8 @@ class RepairEngine(Executor):
         checks: Checks each draft, in this order, until one fails: executors that take code and send
             :class:`ValidatorOutput`. A validator or a sandbox stands for a compiler, then tests.
         max_rounds: Most drafts, at least 1.
+        lessons: Changes that mended errors before are offered to the model, and new ones are kept. If the
+            store fails, the repair continues with a warning.
         config: Limits of the workflow, such as retries after failures of the sandbox or the model.
 
     Raises:
@@ -66,6 +78,7 @@ class RepairEngine(Executor):
         checks: Sequence[Executor] | SandboxValidator | Sandbox,
         *,
         max_rounds: int = MAX_ROUNDS,
+        lessons: LessonStore | None = None,
         config: WorkflowConfig | None = None,
     ) -> None:
         super().__init__(id, kind=ExecutorKind.WORKER)
@@ -74,7 +87,9 @@ class RepairEngine(Executor):
             raise CodingError(f"the repair engine {id!r} has no check; give it a validator, or executors")
         if max_rounds < 1:
             raise CodingError(f"max_rounds of the repair engine {id!r} is {max_rounds}; give at least 1")
-        self.workflow = _loop(id, _Writer(model), chosen, max_rounds, config)
+        self.workflow = _loop(
+            id, _Writer(model, lessons), chosen, _Judge(chosen, lessons), max_rounds, config
+        )
 
     @property
     def called_workflows(self) -> tuple[Workflow, ...]:
@@ -134,31 +149,55 @@ class _Writer(LLMGeneratorExecutor):
 
     takes_empty = True
 
-    def __init__(self, model: LLMAdapter) -> None:
+    def __init__(self, model: LLMAdapter, lessons: LessonStore | None) -> None:
         super().__init__("write", model, yields_status=False)
+        self.lessons = lessons
+
+    async def advice(self, language: str, errors: str, ctx: WorkflowContext[Never, str]) -> str:
+        """Return lessons about the errors; for a first draft, the most frequent lessons."""
+        if self.lessons is None:
+            return ""
+        lessons = self.lessons
+        return await ctx.once(_LESSONS, lambda: _offered(lessons, language, errors))
 
 
 class _Judge(Executor):
     """Remembers the best draft, and decides whether another one makes sense."""
 
-    def __init__(self, checks: Sequence[Executor]) -> None:
+    def __init__(self, checks: Sequence[Executor], lessons: LessonStore | None) -> None:
         super().__init__("judge", kind=ExecutorKind.ORCHESTRATOR)
         self.checks = [check.id for check in checks]
+        self.lessons = lessons
         self.fingerprinter = CodeFingerprinter()
 
     @handler
     async def on_output(self, output: ValidatorOutput, ctx: WorkflowContext) -> RepairVerdict:
         """Judge a draft by the output of its last check."""
         check = ctx.source_ids[0]
+        position = self.checks.index(check)
         state, verdict = judge(
             RepairState.model_validate(ctx.local.get(_STATE) or {}),
             output,
             check,
-            self.checks.index(check),
+            position,
             self.fingerprinter.fingerprint(listed(output)),
         )
         ctx.local[_STATE] = state.model_dump(mode="json")
+        if self.lessons is not None:
+            await self._learn(self.lessons, output, position, ctx)
         return verdict
+
+    async def _learn(
+        self, lessons: LessonStore, output: ValidatorOutput, position: int, ctx: WorkflowContext
+    ) -> None:
+        kept = ctx.local.get(_DRAFT)
+        before = None if kept is None else FailedDraft.model_validate(kept)
+        draft = draft_of(output, position)
+        ctx.local[_DRAFT] = None if draft is None else draft.model_dump(mode="json")
+        if learnt := lessons_of(before, output, position):
+            source = hashlib.blake2b(ctx.idempotency_key.encode(), digest_size=8).hexdigest()
+            with _continuing():
+                await lessons.keep(learnt, source)
 
 
 class _Deliver(Executor):
@@ -194,6 +233,23 @@ def failed(output: ValidatorOutput) -> bool:
     return not output.passed
 
 
+async def _offered(lessons: LessonStore, language: str, errors: str) -> str:
+    causes = CodeFingerprinter().causes(errors)
+    found: Sequence[Lesson] = ()
+    with _continuing():
+        found = await lessons.find(language, causes)
+    return "\n".join([_OFFER, *map(str, found)]) if found else ""
+
+
+@contextmanager
+def _continuing() -> Iterator[None]:
+    """Log that the store of lessons cannot be used; a repair does not depend on it."""
+    try:
+        yield
+    except (AgenticError, OSError) as exc:
+        log.warning("lessons.unavailable", reason=line_of(exc))
+
+
 def _checks(given: Sequence[Executor] | SandboxValidator | Sandbox) -> tuple[Executor, ...]:
     if isinstance(given, SandboxValidator | Sandbox):
         validator = SandboxValidator(given) if isinstance(given, Sandbox) else given
@@ -205,9 +261,14 @@ def _checks(given: Sequence[Executor] | SandboxValidator | Sandbox) -> tuple[Exe
 
 
 def _loop(
-    id_: str, write: Executor, checks: Sequence[Executor], max_rounds: int, config: WorkflowConfig | None
+    id_: str,
+    write: Executor,
+    checks: Sequence[Executor],
+    verdict: Executor,
+    max_rounds: int,
+    config: WorkflowConfig | None,
 ) -> Workflow:
-    verdict, deliver = _Judge(checks), _Deliver()
+    deliver = _Deliver()
     builder = WorkflowBuilder(id_, config=config).set_start(write).add_edge(write, checks[0])
     for check, following in pairwise(checks):
         builder.add_edge(check, following, passed).add_edge(check, verdict, failed)
