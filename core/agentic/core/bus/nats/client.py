@@ -11,9 +11,9 @@ from nats.errors import UnexpectedEOF
 class ListeningClient(Client):
     """Reads on after a late pong, and connects again when its reader ends for another reason.
 
-    The client of nats-py (2.16) gives a result to each ping that the server answers. If its caller stopped waiting
-    before (a timeout, a cancelled task), this is an error, and any unforeseen error ends the reader for
-    good. Such a connection sends, but hears nothing, until unanswered pings end it minutes later.
+    The client of nats-py (2.16) gives a result to each ping that the server answers. If its caller stopped
+    waiting before (a timeout, a cancelled task), this is an error, and any unforeseen error ends the reader
+    for good. Such a connection sends, but hears nothing, until unanswered pings end it minutes later.
     """
 
     async def _process_pong(self) -> None:
