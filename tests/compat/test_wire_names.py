@@ -7,19 +7,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
 from tests.compat.write import CRAWL, LOOP
 
+from agentic.core.agents import AgentExecutorResponse
 from agentic.core.graph import Workflow
-from agentic.core.graph.codec.plans import WIRE_NAME
+from agentic.core.graph.codec.codec import describe
+from agentic.core.graph.codec.plans import LEAN, WIRE_NAME, stored_name
 from agentic.core.graph.codec.types import collect_types
 from agentic.core.graph.definition.subgraph import WorkflowExecutor
 from agentic.core.graph.definition.workflow import WorkflowDefinition
 from agentic.core.hooks import get_registry
+from agentic.core.patterns.conversation import ConversationEntry
 from agentic.core.pipeline import outline, parse_spec
 from agentic.plugins.hackernews.searching import search_workflow, tree_workflow, user_workflow
 
 NAMES = Path(__file__).with_name("wire_names.txt")
 """Each was stored by some version: a line may be added, none may change."""
+
+DEFAULTS = Path(__file__).with_name("lean_defaults.txt")
+"""The fields that lean models leave out of stored values, with the value that readers give them."""
 
 
 def test_each_type_that_a_run_of_the_product_stores_has_its_name() -> None:
@@ -32,6 +39,21 @@ def test_each_type_that_a_run_of_the_product_stores_has_its_name() -> None:
 def test_no_name_is_lost() -> None:
     known = {name for workflow in workflows() for name in workflow.codec.names}
     assert set(NAMES.read_text().split()) <= known
+
+
+def test_no_default_of_a_lean_model_changes() -> None:
+    """A value that was stored without a field would change with the field's default: add lines only."""
+    assert DEFAULTS.read_text().splitlines() == sorted(lean_defaults())
+
+
+def lean_defaults() -> Iterator[str]:
+    """Yield the defaults of the lean models of the product."""
+    for cls in collect_types((AgentExecutorResponse, ConversationEntry)):
+        if issubclass(cls, BaseModel) and vars(cls.__pydantic_generic_metadata__["origin"] or cls).get(LEAN):
+            for name, field in cls.model_fields.items():
+                if not field.is_required():
+                    default = describe(field.get_default(call_default_factory=True))
+                    yield f"{stored_name(cls)}.{name} = {json.dumps(default)}"
 
 
 def workflows() -> Iterator[Workflow]:

@@ -61,6 +61,7 @@ class AgentExecutorResponse(BaseModel):
     """The message that an agent sends on in a graph."""
 
     __wire_name__ = "agentic.agents.AgentExecutorResponse"
+    __stored_lean__ = True
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -160,8 +161,9 @@ class AgentExecutor(Executor):
             outer.watch(thread, ctx.idempotency_key)
 
         async def emit(piece: AgentChunk) -> None:
-            for event in events_of(piece):
-                await ctx.add_event(event)
+            if ctx.has_listener:
+                for event in events_of(piece):
+                    await ctx.add_event(event)
 
         if thread.find_turn(ctx.idempotency_key) is None:
             await ctx.add_event(input_event(self.agent.name, self.news_in(messages)))

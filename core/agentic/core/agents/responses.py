@@ -48,6 +48,7 @@ class AgentResponse(BaseModel, Generic[OutputT]):
     """
 
     __wire_name__ = "agentic.agents.AgentResponse"
+    __stored_lean__ = True
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

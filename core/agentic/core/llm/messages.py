@@ -62,6 +62,7 @@ class TextPart(_Part):
     """Text, of a person or a model."""
 
     __wire_name__ = "agentic.llm.TextPart"
+    __stored_lean__ = True
 
     kind: Literal["text"] = "text"
     text: str
@@ -71,6 +72,7 @@ class ThinkingPart(_Part):
     """Thoughts of a model. The provider's signature is in ``opaque``; without it they are not sent again."""
 
     __wire_name__ = "agentic.llm.ThinkingPart"
+    __stored_lean__ = True
 
     kind: Literal["thinking"] = "thinking"
     text: str = ""
@@ -80,6 +82,7 @@ class ToolCall(_Part):
     """A model's wish to call a tool."""
 
     __wire_name__ = "agentic.llm.ToolCall"
+    __stored_lean__ = True
 
     kind: Literal["tool_call"] = "tool_call"
     id: str = Field(description="Given by the model or its adapter; unique in its conversation.")
@@ -94,6 +97,7 @@ class ToolResult(_Part):
     """The result of a tool call: text or JSON, or the message of an error."""
 
     __wire_name__ = "agentic.llm.ToolResult"
+    __stored_lean__ = True
 
     kind: Literal["tool_result"] = "tool_result"
     call_id: str
@@ -109,6 +113,7 @@ class DataPart(_Part):
     """An image, a file or a sound: in base64, or by its URL."""
 
     __wire_name__ = "agentic.llm.DataPart"
+    __stored_lean__ = True
 
     kind: Literal["data"] = "data"
     media_type: str = Field(description="Such as ``image/png``.")
@@ -141,6 +146,7 @@ class ChatMessage(BaseModel):
     """One message of a conversation. Immutable; Agent Framework calls it ``Message``."""
 
     __wire_name__ = "agentic.llm.ChatMessage"
+    __stored_lean__ = True
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

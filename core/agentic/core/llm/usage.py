@@ -19,6 +19,7 @@ class TokenUsage(BaseModel):
     """
 
     __wire_name__ = "agentic.llm.TokenUsage"
+    __stored_lean__ = True
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -57,6 +57,7 @@ class ConversationEntry(BaseModel):
     """
 
     __wire_name__ = "agentic.patterns.ConversationEntry"
+    __stored_lean__ = True
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -736,6 +736,79 @@ def test_two_types_of_one_wire_name_are_refused() -> None:
         Codec([MovedLine, Namesake])
 
 
+class Order(BaseModel):
+    """As versions before the lean form stored it, and read it."""
+
+    __wire_name__: ClassVar[str] = "shop.Order"
+
+    number: int
+    note: str = ""
+    tags: dict[str, int] = Field(default_factory=dict)
+    is_paid: bool = False
+    heirs: tuple[str, ...] = ()
+
+
+class LeanOrder(Order):
+    """Today's."""
+
+    __wire_name__: ClassVar[str] = "shop.Order"
+    __stored_lean__: ClassVar[bool] = True
+
+
+class HeirOfLeanOrder(LeanOrder):
+    """Has defaults of its own."""
+
+    note: str = "of an heir"
+
+
+LEAN_ORDERS = (
+    {"number": 1},
+    {"number": 1, "note": "", "is_paid": False},
+    {"number": 1, "tags": {"red": 1}, "heirs": ("a",)},
+)
+
+
+def test_a_lean_model_is_stored_without_the_fields_that_were_not_set() -> None:
+    codec = Codec([LeanOrder])
+    assert codec.encode(LeanOrder(number=1)) == {"$": "shop.Order", "v": {"number": 1}}
+    assert codec.encode(LeanOrder(number=1, note="")) == {"$": "shop.Order", "v": {"number": 1, "note": ""}}
+
+
+@pytest.mark.parametrize("facts", LEAN_ORDERS, ids=["none", "defaults", "values"])
+@pytest.mark.parametrize(
+    ("writes", "reads"), [(LeanOrder, LeanOrder), (LeanOrder, Order), (Order, LeanOrder)], ids=str
+)
+def test_workers_before_and_after_the_lean_form_read_the_values_of_each_other(
+    writes: type[Order], reads: type[Order], facts: dict[str, Any]
+) -> None:
+    found = Codec([reads]).decode(Codec([writes]).encode(writes(**facts)))
+    assert found == reads(**facts)
+    assert isinstance(found, reads)
+    assert found.model_fields_set == facts.keys()
+
+
+def test_a_field_of_a_lean_model_that_got_its_value_without_being_set_is_stored() -> None:
+    codec = Codec([LeanOrder])
+    values: dict[str, Any] = {"number": 1, "is_paid": True, "tags": {}, "note": "new", "heirs": ()}
+    odd = LeanOrder.model_construct({"number"}, **values)
+    found = codec.decode(codec.encode(odd))
+    assert found == odd
+    assert isinstance(found, LeanOrder)
+    assert found.model_fields_set == {"number"}
+
+
+def test_a_subclass_of_a_lean_model_is_stored_whole() -> None:
+    data = Codec([HeirOfLeanOrder]).encode(HeirOfLeanOrder(number=1))
+    assert isinstance(data, dict)
+    assert data["v"] == {
+        "number": 1,
+        "note": "of an heir",
+        "tags": {},
+        "is_paid": False,
+        "heirs": {"$": "tuple", "v": []},
+    }
+
+
 @pytest.mark.parametrize("name", ["", "Order", "os path", 7])
 def test_a_wire_name_is_a_dotted_name(name: object) -> None:
     odd = make_dataclass("Odd", ["x"], namespace={"__wire_name__": name})

@@ -86,6 +86,19 @@ async def test_progress_logs_and_custom_events_are_live_and_not_part_of_the_reco
     assert {e.path for e in live} == {"box/inner"}
 
 
+async def test_a_handler_knows_whether_its_live_events_are_read() -> None:
+    @executor(id="asks")
+    async def asks(text: str, ctx: WorkflowContext) -> bool:
+        await ctx.add_event(CustomEvent(type="thought", data={"about": text}))
+        return ctx.has_listener
+
+    flow = WorkflowBuilder("w").set_start(asks).build()
+    assert (await flow.run("x")).outputs == (False,)
+    stream = flow.run_stream("x")
+    assert [e.data["type"] async for e in stream if e.kind is EventKind.CUSTOM] == ["thought"]
+    assert (await stream.result()).outputs == (True,)
+
+
 async def test_live_events_arrive_while_the_handler_still_runs() -> None:
     go_on = asyncio.Event()
 

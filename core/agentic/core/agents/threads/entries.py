@@ -106,8 +106,10 @@ class ThreadTurn:
             replies[-1] if replies else last,
             self.reply_count + len(replies),
             self.usage if entry.usage is None else self.usage + entry.usage,
-            _with(self.asked, {one.id: one for one in entry.asked}),
-            _with(self.answers, {one.request_id: one for one in entry.answers}),
+            _with(self.asked, {one.id: one for one in entry.asked}) if entry.asked else self.asked,
+            _with(self.answers, {one.request_id: one for one in entry.answers})
+            if entry.answers
+            else self.answers,
             entry.ended or self.ended,
             entry.reason or self.reason,
             self.state if entry.state is None else entry.state,

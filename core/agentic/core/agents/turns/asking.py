@@ -9,7 +9,7 @@ from agentic.core.agents.responses import AgentChunk, ChunkKind, Emit
 from agentic.core.agents.setup import AgentSetup
 from agentic.core.agents.structured import is_output_call
 from agentic.core.agents.tracing.observing import current_observer
-from agentic.core.llm.adapter import LLMAdapter, opened_stream, pieces_of
+from agentic.core.llm.adapter import LLMAdapter, opened_stream
 from agentic.core.llm.errors import CutReplyError
 from agentic.core.llm.messages import ChatMessage, ChatRole
 from agentic.core.llm.requests import ModelDelta, ModelReply, ModelRequest, StopReason
@@ -69,8 +69,7 @@ class ModelAsker:
         model = self._agent.model
         if type(model).stream is LLMAdapter.stream:  # it gives whole replies
             reply = await model.complete(request)
-            for delta in pieces_of(reply):
-                await self._pass_on(delta)
+            await self._pass_on_words(reply.message.text, reply.message.thinking)
             return reply
         async with opened_stream(model, request) as deltas:
             async for delta in deltas:
@@ -84,10 +83,13 @@ class ModelAsker:
             self._held.clear()
             if not self._guards:
                 await self._emit(self._chunk(ChunkKind.RESTARTED, ""))
-        if delta.text:
-            await self._say(self._chunk(ChunkKind.TEXT, delta.text))
-        if delta.thinking:
-            await self._say(self._chunk(ChunkKind.THINKING, delta.thinking))
+        await self._pass_on_words(delta.text, delta.thinking)
+
+    async def _pass_on_words(self, text: str, thinking: str) -> None:
+        if thinking:
+            await self._say(self._chunk(ChunkKind.THINKING, thinking))
+        if text:
+            await self._say(self._chunk(ChunkKind.TEXT, text))
 
     async def _say(self, piece: AgentChunk) -> None:
         if self._guards:

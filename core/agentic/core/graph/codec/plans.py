@@ -32,6 +32,12 @@ KEY_STEP = "[{!r}]"
 WIRE_NAME = "__wire_name__"
 """Attribute of a class: the name its values are stored under, independent of its own name and module."""
 
+LEAN = "__stored_lean__"
+"""Attribute of a pydantic model: fields that were not set are left out of its stored values.
+
+The defaults of such a model never change: values that were stored before would change with them.
+"""
+
 MAIN = "__main__"
 """Module name of a script that was started."""
 

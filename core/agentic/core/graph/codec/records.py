@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import Enum, Flag
 from functools import lru_cache
 from operator import attrgetter, itemgetter
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from agentic.core.graph.codec.builtins import BUILT_IN, is_url, url_plan
 from agentic.core.graph.codec.plans import (
+    LEAN,
     RefusalError,
     TypeCodec,
     Walker,
@@ -205,17 +206,20 @@ def _odd(fields: Collection[str], names: Collection[str], defaults: Collection[s
 def _model_plan(cls: type[BaseModel]) -> TypeCodec:
     """Return a plan that writes the fields, and also ``extra``, ``private`` and ``unset``, if any."""
     name, names = stored_name(cls), tuple(cls.model_fields)
-    known, values_of = frozenset(names), _together(names, itemgetter)
     defaults = frozenset(field for field, info in cls.model_fields.items() if not info.is_required())
+    fields_of = _lean_fields(cls, names) if _is_lean(cls) else _all_fields(names)
 
     def write(writer: Walker[JSONValue], model: BaseModel, depth: int) -> JSONValue:
-        fields = zip(names, values_of(vars(model)), strict=True)
-        data: dict[str, Any] = {"$": name, "v": walk_values(writer, fields, depth + 1)}
+        fields = walk_values(writer, fields_of(model), depth + 1)
+        data: dict[str, Any] = {"$": name, "v": fields}
         if extra := model.__pydantic_extra__:
             data["extra"] = walk_values(writer, extra.items(), depth + 1)
         if private := model.__pydantic_private__:
             data["private"] = walk_values(writer, private.items(), depth + 1)
-        if unset := (known | extra.keys() if extra else known) - model.__pydantic_fields_set__:
+        if (
+            unset := (fields.keys() | extra.keys() if extra else fields.keys())
+            - model.__pydantic_fields_set__
+        ):
             data["unset"] = sorted(unset)
         return data
 
@@ -228,6 +232,41 @@ def _model_plan(cls: type[BaseModel]) -> TypeCodec:
         return _made_model(cls, found, extra, private, data.get("unset", []))
 
     return TypeCodec(cls, name, write, read)
+
+
+_FieldsOf = Callable[[BaseModel], Iterable[tuple[str, object]]]
+
+
+def _all_fields(names: tuple[str, ...]) -> _FieldsOf:
+    values_of = _together(names, itemgetter)
+    return lambda model: zip(names, values_of(vars(model)), strict=True)
+
+
+def _is_lean(cls: type[BaseModel]) -> bool:
+    """Whether a model says so itself, or the generic one it is made from: subclasses have other defaults."""
+    return bool(vars(cls.__pydantic_generic_metadata__["origin"] or cls).get(LEAN))
+
+
+def _lean_fields(cls: type[BaseModel], names: tuple[str, ...]) -> _FieldsOf:
+    """Return a function that gives the fields that were set, or do not have their default.
+
+    Readers give the others their default, and take them as not set. Readers of older versions do so, too: a
+    missing field may have been added since.
+    """
+    defaults = {name: cls.model_fields[name].get_default(call_default_factory=True) for name in names}
+
+    def fields_of(model: BaseModel) -> Iterable[tuple[str, object]]:
+        values, given = vars(model), model.__pydantic_fields_set__
+        for name in names:
+            value = values[name]
+            if name in given or not _is_same(value, defaults[name]):
+                yield name, value
+
+    return fields_of
+
+
+def _is_same(value: object, default: object) -> bool:
+    return value is default or (type(value) is type(default) and value == default)
 
 
 def _made_model(

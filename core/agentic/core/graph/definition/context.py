@@ -443,11 +443,17 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 "key.encode(errors='replace').decode()"
             )
 
+    @property
+    def has_listener(self) -> bool:
+        """Whether live events are read: without a listener, an executor can save the work of making them."""
+        return self._entry.services.tell is not None
+
     async def add_event(self, event: CustomEvent) -> None:
         """Emit a custom event at once. It is live: it reports on this attempt, even if the attempt fails."""
         if self._entry.calls is not None:
             self._entry.check_open("add_event")
-        self._entry.report(EventKind.CUSTOM, {"type": event.type, "data": describe(dict(event.data))})
+        if self.has_listener:
+            self._entry.report(EventKind.CUSTOM, {"type": event.type, "data": describe(dict(event.data))})
 
     def report_progress(self, done: int, total: int | None = None, note: str = "") -> None:
         """Report the progress of this activation at once.
@@ -459,7 +465,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         if self._entry.calls is not None:
             self._entry.check_open("report_progress")
-        if self._entry.services.tell is not None:
+        if self.has_listener:
             self._entry.report(EventKind.EXECUTOR_PROGRESS, {"done": done, "total": total, "note": note})
 
     def log(self, level: LogLevel, message: str, **facts: JSONValue) -> None:
