@@ -153,6 +153,14 @@ async def test_a_generator_takes_requests_and_parts_of_tasks() -> None:
     assert "Context:\nshop" in model.requests[1].messages[-1].text
 
 
+async def test_the_code_of_a_generator_is_context_for_the_next_one() -> None:
+    model = ScriptedModel([block("x: int\n"), block(GOOD)])
+    workflow = chain(LLMGeneratorExecutor("types", model), LLMGeneratorExecutor("functions", model))
+    result = await workflow.run(GeneratorInput.new("Double", "python"))
+    assert model.requests[1].messages[-1].text == "Double\n\nContext:\nx: int\n"
+    assert (result.output(GeneratedCode).code, result.output(GeneratedCode).prompt) == (GOOD, "Double")
+
+
 async def test_a_failed_try_is_told_to_the_model_and_a_reply_is_asked_for_once() -> None:
     model = ScriptedModel([OverloadedError("scripted:model", "busy"), block(GOOD), "spare"])
     retry = RetryPolicy(max_attempts=2, first_delay_s=0.0)

@@ -33,6 +33,7 @@ MAX_ERRORS_CHARS = 20_000
 class LLMGeneratorExecutor(Executor):
     """Writes code by a model: from a task, its context, and the errors of earlier attempts.
 
+    Code of another generator is context: both get the same prompt, and each has instructions of its own.
     Errors come with the input, and over retry edges from validators; then the model also sees its last draft.
     The reply of the model is stored at once (``ctx.once``): a worker that dies does not ask again. Sends
     :class:`GeneratedCode`, and yields a line of text.
@@ -96,6 +97,12 @@ class LLMGeneratorExecutor(Executor):
     async def on_sub_task(self, request: SubTaskRequest, ctx: WorkflowContext[Never, str]) -> GeneratedCode:
         """Write code for a part of a task."""
         given = GeneratorInput(prompt=request.task, language=request.language, context=request.context)
+        return await self.on_input(given, ctx)
+
+    @handler
+    async def on_code(self, made: GeneratedCode, ctx: WorkflowContext[Never, str]) -> GeneratedCode:
+        """Write code for the same prompt as another generator, with its code as context."""
+        given = GeneratorInput(prompt=made.prompt, language=made.language, context=made.code)
         return await self.on_input(given, ctx)
 
     @handler
