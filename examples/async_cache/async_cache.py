@@ -1,4 +1,4 @@
-"""A cache for async Rust: code and tests are made apart; rustc, its warnings and the tests judge."""
+"""A cache for async Rust: tests are made apart, and a draft is repaired until rustc and they accept it."""
 
 import argparse
 import asyncio
@@ -7,16 +7,16 @@ from script import MOVED, NAIVE, RIGHT, TESTS
 
 from agentic.core import Workflow, WorkflowBuilder, executor
 from agentic.core.coding import (
-    CodeToValidate,
     CompileValidatorExecutor,
     GeneratedCode,
     GenerationRequest,
+    GeneratorInput,
     LintValidator,
     LLMGeneratorExecutor,
+    RepairEngine,
+    RepairResult,
     SandboxValidator,
     TestValidatorExecutor,
-    ValidationReport,
-    ValidatorPipeline,
     language_tools,
 )
 from agentic.core.llm import FunctionModel, LLMAdapter, ModelRequest, llm
@@ -26,7 +26,6 @@ TASK = """\
 Write a cache for async Rust: `Cache::<K, V>::new()` and `async fn get(&self, key, load) -> V`, where `load`
 is called without arguments and returns a future. Two that ask for one key at the same time load it once. If a
 load is dropped, the next one that asks loads again."""
-WRITE_CODE = "Write the module, without tests."
 WRITE_TESTS = "Write only tests of the task."
 
 
@@ -37,39 +36,39 @@ def script(request: ModelRequest) -> str:
     return (MOVED, NAIVE, RIGHT)[request.messages[-1].text.count("\nAttempt ")]
 
 
-@executor(id="join")
-async def join(parts: list[GeneratedCode]) -> CodeToValidate:
-    """Put the code and its tests side by side."""
-    code, tests = parts
-    return CodeToValidate(code=code.code, language=code.language, tests=tests.code)
+@executor(id="with_tests")
+async def with_tests(tests: GeneratedCode) -> GeneratorInput:
+    """Give the same task to the next model, with tests that it does not see."""
+    return GeneratorInput.new(tests.prompt, tests.language).with_tests(tests.code)
 
 
 @executor(id="deliver")
-async def deliver(report: ValidationReport) -> str:
-    """Return the code that passed."""
-    return report.code
+async def deliver(result: RepairResult) -> str:
+    """Return the best draft, after the story of the repair."""
+    errors = [f"  draft {number}: {error or 'passed'}" for number, error in enumerate(result.fingerprints, 1)]
+    return "\n".join([f"{result.ended} after {result.rounds} drafts", *errors, "", result.code])
+
+
+def repair(model: LLMAdapter, validator: SandboxValidator) -> RepairEngine:
+    """Return the node that writes and repairs; it is a graph, too."""
+    checks = [
+        CompileValidatorExecutor("compile", validator),
+        LintValidator("lint", validator),
+        TestValidatorExecutor("test", validator),
+    ]
+    return RepairEngine("repair", model, checks, max_rounds=5)
 
 
 def build(model: LLMAdapter, validator: SandboxValidator) -> Workflow:
     """Return the workflow."""
-    write = LLMGeneratorExecutor("write", model, system_prompt=WRITE_CODE)
-    write_tests = LLMGeneratorExecutor("write_tests", model, system_prompt=WRITE_TESTS)
-    checks = ValidatorPipeline(
-        [
-            CompileValidatorExecutor("compile", validator),
-            LintValidator("lint", validator),
-            TestValidatorExecutor("test", validator),
-        ]
-    )
-    builder = (
-        WorkflowBuilder("async_cache", version="1")
-        .set_start(write, write_tests)
-        .add_fan_in_edge([write, write_tests], join, mode="latest")
-    )
-    report = checks.connect(builder, join)
+    write_tests = LLMGeneratorExecutor("write_tests", model, system_prompt=WRITE_TESTS, yields_status=False)
+    engine = repair(model, validator)
     return (
-        builder.add_conditional_edge(report, deliver, lambda report: report.passed, "passed")
-        .add_retry_edge(report, write, when=lambda report: not report.passed, max_passes=3)
+        WorkflowBuilder("async_cache", version="1")
+        .set_start(write_tests)
+        .add_edge(write_tests, with_tests)
+        .add_edge(with_tests, engine)
+        .add_edge(engine, deliver)
         .build()
     )
 
@@ -79,7 +78,7 @@ async def run(model: LLMAdapter) -> None:
     async with open_sandbox(language_tools()) as sandbox:
         request = GenerationRequest(task=TASK, language="rust")
         result = await build(model, SandboxValidator(sandbox)).run(request)
-    print(*result.outputs, sep="\n")
+    print(result.output(str))
 
 
 async def main() -> None:

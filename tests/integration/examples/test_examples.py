@@ -23,7 +23,7 @@ from tests.e2e.guides import Command, steps_of
 from tests.integration.plugins.openai.wire import OpenAIWire
 
 from agentic.core import Workflow
-from agentic.core.coding import SandboxValidator, language_tools
+from agentic.core.coding import RepairEngine, SandboxValidator, language_tools
 from agentic.core.llm import ChatMessage, ModelRequest, ScriptedModel
 from agentic.core.sandbox import ProcessSandbox
 from agentic.core.testing.llm import KEY, serving
@@ -142,17 +142,20 @@ def printed_by(words: list[str], monkeypatch: pytest.MonkeyPatch, *, is_killed: 
 
 
 def workflows_of(folder: Path) -> Iterator[Workflow]:
-    """Yield the workflows of an example: `patterns_demo` has five, the others build one, of inner ones."""
+    """Yield what the functions of an example build, in their order."""
     for path in sorted(folder.glob("*.py")):
         if path.name.startswith("test_"):
             continue
         module = importlib.import_module(path.stem)
         for function in vars(module).values():
-            if inspect.isfunction(function) and function.__annotations__.get("return") is Workflow:
+            made = inspect.isfunction(function) and function.__annotations__.get("return")
+            if made is Workflow:
                 yield built(function)
+            elif made is RepairEngine:
+                yield built(function).workflow
 
 
-def built(build: Callable[..., Workflow]) -> Workflow:
+def built(build: Callable[..., Any]) -> Any:
     parts: dict[str, Any] = {
         "model": ScriptedModel([]),
         "speak": lambda *script: ScriptedModel(script),

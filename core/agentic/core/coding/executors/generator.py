@@ -102,7 +102,9 @@ class LLMGeneratorExecutor(Executor):
     @handler
     async def on_code(self, made: GeneratedCode, ctx: WorkflowContext[Never, str]) -> GeneratedCode:
         """Write code for the same prompt as another generator, with its code as context."""
-        given = GeneratorInput(prompt=made.prompt, language=made.language, context=made.code)
+        given = GeneratorInput(
+            prompt=made.prompt, language=made.language, context=made.code, tests=made.tests
+        )
         return await self.on_input(given, ctx)
 
     @handler
