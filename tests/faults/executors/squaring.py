@@ -73,7 +73,7 @@ def live_until_killed(
     """Let a child live for each point, one after the other, and one to its end for None.
 
     Raises:
-        SystemExit: A child was not killed where it should be.
+        SystemExit: A child was not killed where it should be, or the last one failed.
     """
     for kill_at in chosen:
         pid = os.fork()
@@ -84,6 +84,8 @@ def live_until_killed(
         _, status = os.waitpid(pid, 0)
         if kill_at is not None and os.WTERMSIG(status) != signal.SIGKILL:
             raise SystemExit(f"the process was not killed at {kill_at}: {status}")
+        if kill_at is None and status:
+            raise SystemExit(f"the last process failed: {status}")
 
 
 async def _awaited(life: Awaitable[None]) -> None:

@@ -95,8 +95,9 @@ async def use(nats: str, url: str, project_id: str, agent: str, kill_at: Point |
     async with LocalRuns(store, catalog, sweep_s=0.05, options=options) as runs:  # type: ignore[arg-type]
         how = Submission(run_id=run, idempotency_key=run, is_told=False)
         result = await (await runs.submit("ask", "a wall", how)).result(timeout_s=60)
-    if result.status is RunStatus.COMPLETED:
-        sys.stdout.write(result.output(AgentExecutorResponse).text + "\n")
+    if result.status is not RunStatus.COMPLETED:
+        raise SystemExit(f"the run of {agent} is {result.status}: {result.error}")
+    sys.stdout.write(result.output(AgentExecutorResponse).text + "\n")
 
 
 def main(side: str, nats: str, *words: str) -> None:

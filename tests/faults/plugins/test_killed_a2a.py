@@ -100,6 +100,7 @@ async def test_a_caller_that_is_killed_at_any_point_waits_for_the_same_task(
                 agent.go_on.set()
             assert process.stdout is not None
             said = (await process.stdout.read()).decode().splitlines()
+            assert await process.wait() == 0, said
     assert [line for line in said if line.startswith("Painted")] == ["Painted it for 'a wall'."] * 2
     assert (ours.executions, foreign.executions) == (["a wall"], ["a wall"])
 

@@ -14,7 +14,7 @@ from a2a.helpers.proto_helpers import new_text_message
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
-from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
+from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import a2a_pb2 as pb
 from google.protobuf.json_format import MessageToDict
@@ -167,7 +167,13 @@ class Foreign(AgentExecutor):
 
 
 @asynccontextmanager
-async def foreign_server(executor: AgentExecutor, *, streaming: bool = True) -> AsyncIterator[str]:
+async def foreign_server(
+    executor: AgentExecutor,
+    *,
+    streaming: bool = True,
+    binding: str = "JSONRPC",
+    handling: type[DefaultRequestHandler] = DefaultRequestHandler,
+) -> AsyncIterator[str]:
     """Serve an agent with the SDK's own handler; yield its URL."""
 
     def app(url: str) -> Starlette:
@@ -176,15 +182,18 @@ async def foreign_server(executor: AgentExecutor, *, streaming: bool = True) -> 
             description="Paints.",
             version="1",
             supported_interfaces=[
-                pb.AgentInterface(url=f"{url}/", protocol_binding="JSONRPC", protocol_version="1.0")
+                pb.AgentInterface(url=f"{url}/", protocol_binding=binding, protocol_version="1.0")
             ],
             capabilities=pb.AgentCapabilities(streaming=streaming),
             default_input_modes=["text/plain"],
             default_output_modes=["text/plain"],
             skills=[pb.AgentSkill(id="paint", name="paint", description="Paints.", tags=["paint"])],
         )
-        handler = DefaultRequestHandler(executor, InMemoryTaskStore(), card)
-        return Starlette(routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/")])
+        handler = handling(executor, InMemoryTaskStore(), card)
+        served = (
+            create_rest_routes(handler) if binding == "HTTP+JSON" else create_jsonrpc_routes(handler, "/")
+        )
+        return Starlette(routes=[*create_agent_card_routes(card), *served])
 
     async with listening(app) as url:
         yield url

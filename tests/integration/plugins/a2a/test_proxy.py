@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.types import a2a_pb2 as pb
+from a2a.utils.errors import TaskNotFoundError
 from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
@@ -22,6 +25,7 @@ from agentic.core.agents import (
     AgentStoppedError,
     AgentThread,
     ChatAgent,
+    ChunkKind,
     MemoryThreadStore,
     RequestAnswer,
     RequestKind,
@@ -180,10 +184,11 @@ class Forgetful(MemoryThreadStore):
         await super().append(thread_id, number, entry)
 
 
-async def test_a_message_whose_acceptance_was_not_noted_is_found_and_not_sent_twice() -> None:
-    """Entry 1 is the input, entry 2 the task's id."""
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+async def test_a_message_whose_acceptance_was_not_noted_is_found_and_not_sent_twice(binding: str) -> None:
+    """Entry 1 is the input, entry 2 the task's id. The task has ended meanwhile, and has no more events."""
     executor = Foreign()
-    async with foreign_server(executor) as url:
+    async with foreign_server(executor, binding=binding) as url:
         store = Forgetful(dies_at=2)
         proxy = ProxyAgent("painter", url, store=store)
         thread = proxy.new_thread()
@@ -192,6 +197,57 @@ async def test_a_message_whose_acceptance_was_not_noted_is_found_and_not_sent_tw
         later = await AgentThread.load(thread.id, store)
         assert (await proxy.run((), later)).text == "Painted it for 'a wall'."
         assert executor.executions == ["a wall"]
+
+
+class Overtaken(DefaultRequestHandler):
+    """Shows a task that has the next event already: the SDK takes it after its queue of events has begun."""
+
+    async def on_subscribe_to_task(self, params: Any, context: Any) -> AsyncGenerator[Any, None]:
+        events: Any = super().on_subscribe_to_task(params, context)
+        await anext(events)
+        self.agent_executor.go_on.set()  # type: ignore[attr-defined]  # of the test's agent
+        words = [event async for event in events]
+        shown = pb.Task()
+        shown.CopyFrom(cast(Any, await self.task_store.get(params.id, context)))
+        shown.status.state = pb.TaskState.TASK_STATE_WORKING
+        del shown.artifacts[0].parts[2:]
+        yield shown
+        for event in words[1:]:  # the reader came after the first one
+            yield event
+
+
+class Forgetting(DefaultRequestHandler):
+    """Shows no task but in its events."""
+
+    async def on_subscribe_to_task(self, params: Any, context: Any) -> AsyncGenerator[Any, None]:
+        async for event in super().on_subscribe_to_task(params, context):
+            self.agent_executor.go_on.set()  # type: ignore[attr-defined]  # of the test's agent
+            yield event
+
+    async def on_get_task(self, params: Any, context: Any) -> pb.Task | None:
+        raise TaskNotFoundError
+
+
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+async def test_words_that_a_server_shows_twice_are_in_the_answer_once(binding: str) -> None:
+    executor = Foreign()
+    executor.go_on.clear()
+    async with foreign_server(executor, binding=binding, handling=Overtaken) as url:
+        proxy = ProxyAgent("painter", url)
+        pieces = [piece async for piece in proxy.run_stream("a wall", proxy.new_thread())]
+    assert pieces[-1].response
+    assert pieces[-1].response.text == "Painted it for 'a wall'."
+    shown = ""
+    for piece in pieces:
+        shown = "" if piece.kind is ChunkKind.RESTARTED else shown + piece.text
+    assert shown.startswith("Painted it for 'a wall'.")
+
+
+async def test_the_answer_of_a_server_that_keeps_no_tasks_is_the_one_that_it_sent() -> None:
+    executor = Foreign()
+    executor.go_on.clear()
+    async with foreign_server(executor, handling=Forgetting) as url:
+        assert (await ProxyAgent("painter", url).run("a wall")).text == "Painted it for 'a wall'."
 
 
 async def test_a_task_outlives_the_patience_of_its_caller_and_is_cancelled_by_it() -> None:

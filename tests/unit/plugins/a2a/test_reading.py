@@ -38,6 +38,35 @@ def shown(reader: TaskReader, *events: Json) -> str:
     return text
 
 
+def unnumbered(event: Json) -> Json:
+    return {"artifactUpdate": {**event["artifactUpdate"], "metadata": {}}}
+
+
+def whole(text: str, state: TaskState) -> Json:
+    parts = [{"artifactId": "answer", "parts": [{"text": text}]}] if text else []
+    return {"task": {"id": "t", "status": {"state": state.value}, "artifacts": parts}}
+
+
+@given(st.lists(st.text(min_size=1, max_size=3), min_size=1, max_size=6), st.data())
+def test_words_that_came_twice_without_numbers_are_put_right_by_the_whole_task(
+    words: list[str], data: st.DataObject
+) -> None:
+    """The task that a reader gets first may have any part of the events after it."""
+    known, first = (data.draw(st.integers(0, len(words))) for _ in range(2))
+    events = [unnumbered(artifact(word, 0)) for word in words[first:]]
+    reader = TaskReader("x")
+    read = [whole("".join(words[:known]), TaskState.WORKING), *events]
+    shown(reader, *read, {"statusUpdate": {"taskId": "t", "status": {"state": TaskState.COMPLETED.value}}})
+    assert reader.is_settled
+    assert reader.is_done == (not events)
+    before, after = reader.outcome().text, whole("".join(words), TaskState.COMPLETED)
+    forgotten = TaskReader("x")
+    shown(forgotten, *read, whole("", TaskState.COMPLETED))
+    assert forgotten.outcome().text == (before if events else "")
+    shown(reader, after)
+    assert (reader.outcome().text, reader.is_done) == ("".join(words), True)
+
+
 @given(
     st.lists(st.tuples(st.text(max_size=3), st.booleans(), st.sampled_from("ab")), max_size=12),
     st.data(),

@@ -81,6 +81,8 @@ class TaskReader:
         context: Id of its conversation.
         state: Its state.
         cursor: The last sequence seen, of servers that number their events; else None.
+        is_exact: Whether no text can be double. A server without numbers may send words as an event although
+            the task that it sent before has them: the task must be read once more.
     """
 
     def __init__(self, agent: str) -> None:
@@ -89,6 +91,7 @@ class TaskReader:
         self.context = ""
         self.state = TaskState.SUBMITTED
         self.cursor: int | None = None
+        self.is_exact = True
         self._status: dict[str, Any] = {}
         self._artifacts: dict[str, list[dict[str, Any]]] = {}
         self._history: list[dict[str, Any]] = []
@@ -100,6 +103,11 @@ class TaskReader:
     def is_settled(self) -> bool:
         """Whether the task has ended, or waits for this side."""
         return self.state.is_final or self.state.waits
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing more to read."""
+        return self.is_settled and self.is_exact
 
     def has_message(self, message_id: str) -> bool:
         """Whether the task's history has a message."""
@@ -133,6 +141,7 @@ class TaskReader:
         elif kind == "statusUpdate":
             self._take_status(body.get("status"), body)
         else:
+            self.is_exact = self.is_exact and (sequence is not None or not body.get("append"))
             yield from self._take_artifact(body)
         if sequence is not None:
             self.cursor = max(sequence, self.cursor or 0)
@@ -147,10 +156,13 @@ class TaskReader:
     def _take_task(self, body: dict[str, Any]) -> Iterator[Delta]:
         self._take_status(body.get("status"), body)
         self._history = _dicts(body.get("history"))
-        self._artifacts = {
+        artifacts = {
             str(one.get("artifactId") or number): _dicts(one.get("parts"))
             for number, one in enumerate(_dicts(body.get("artifacts")))
         }
+        if artifacts or self.is_exact:  # else the server keeps none
+            self._artifacts = artifacts
+        self.is_exact = True
         yield from self._changed()
 
     def _take_status(self, status: object, body: dict[str, Any]) -> None:

@@ -281,11 +281,11 @@ class RemoteTurn:
     async def _follow(self, reader: TaskReader, first: int | None) -> None:
         """Read the events of a task until it is settled; after a cut, from where it was cut."""
         failures = 0
-        while not reader.is_settled:
+        while not reader.is_done:
             seen = reader.cursor
             try:
                 async with self.connector.open() as connection:
-                    while not reader.is_settled:
+                    while not reader.is_done:
                         seen = reader.cursor
                         await self._read(connection, reader, first if seen is None else seen)
                         failures = 0
@@ -294,21 +294,33 @@ class RemoteTurn:
             except RemoteAgentUnavailableError as exc:
                 failures = 1 if reader.cursor != seen else failures + 1
                 if failures >= MAX_FAILURES:
+                    if reader.is_settled:
+                        return  # with its answer as it came
                     raise
                 log.info("a2a.stream_cut", agent=self.agent.name, task=reader.task, error=exc.reason)
                 await _pause(failures)
 
     async def _read(self, connection: Connection, reader: TaskReader, after: int | None) -> None:
-        if connection.has_streams:
-            try:
-                async with aclosing(connection.events(reader.task, after)) as events:
-                    async for event in events:
-                        await self._show(reader, event)
-                        if reader.is_settled:
-                            return
-            except NotPossibleError:
-                pass  # it has ended meanwhile
-        await self._show(reader, await connection.task(reader.task))
+        if connection.has_streams and not reader.is_settled:
+            await self._read_events(connection, reader, after)
+        if reader.is_done:
+            return
+        try:
+            await self._show(reader, await connection.task(reader.task))
+        except (NotPossibleError, UnknownRemoteTaskError):
+            if not reader.is_settled:
+                raise
+            reader.is_exact = True  # it keeps no tasks that have ended
+
+    async def _read_events(self, connection: Connection, reader: TaskReader, after: int | None) -> None:
+        try:
+            async with aclosing(connection.events(reader.task, after)) as events:
+                async for event in events:
+                    await self._show(reader, event)
+                    if reader.is_settled:
+                        return
+        except NotPossibleError:
+            pass  # it has ended meanwhile
 
     async def _show(self, reader: TaskReader, event: dict[str, Any]) -> None:
         for delta in reader.take(event):
