@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 
 from agentic.core import Workflow, WorkflowBuilder, executor
 from agentic.core.coding import (
@@ -16,12 +17,14 @@ from agentic.core.coding import (
     language_tools,
 )
 from agentic.core.llm import FunctionModel, LLMAdapter, ModelRequest, llm
-from agentic.core.sandbox import open_sandbox
+from agentic.core.sandbox import ProcessSandbox, open_sandbox
+from agentic.executors import submit
 
 TASK = """\
 Create a TypeScript state machine of an order. Its states are new, paid, sent and cancelled; its events are
 pay, send and cancel. An order can be cancelled until it is sent. Export the types State and OrderEvent, and
 next(state: State, event: OrderEvent): State, which throws an Error if the event is not allowed."""
+REQUEST = GenerationRequest(task=TASK, language="typescript")
 WRITE_TYPES = "Write only the exported types."
 WRITE_TESTS = "Write only tests of the task."
 WRITE_FUNCTIONS = "Write only the functions; the types are above them in the module."
@@ -109,22 +112,29 @@ def build(model: LLMAdapter, validator: SandboxValidator) -> Workflow:
     )
 
 
-async def run(model: LLMAdapter) -> None:
-    """Run the workflow."""
-    async with open_sandbox(language_tools()) as sandbox:
-        request = GenerationRequest(task=TASK, language="typescript")
-        result = await build(model, SandboxValidator(sandbox)).run(request)
-    print(*result.outputs, sep="\n")
+def on_workers() -> Workflow:
+    """Return the workflow for durable runs: workers build it by its name."""
+    return build(FunctionModel(script), SandboxValidator(ProcessSandbox(language_tools())))
 
 
-async def main() -> None:
-    """Read the command line, and run."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", metavar="PROVIDER:NAME", help="a real model; without it, a script answers")
-    name = parser.parse_args().model
-    async with llm(name) if name else FunctionModel(script) as model:
-        await run(model)
+async def run(name: str | None) -> Sequence[object]:
+    """Run the workflow in this process."""
+    async with (
+        open_sandbox(language_tools()) as sandbox,
+        llm(name) if name else FunctionModel(script) as model,
+    ):
+        result = await build(model, SandboxValidator(sandbox)).run(REQUEST)
+    return result.outputs
+
+
+def run_durably() -> Sequence[object]:
+    """Run the workflow as a durable run: here, or on workers if the settings say so."""
+    return submit("state_machine:on_workers", REQUEST).result().outputs
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", metavar="PROVIDER:NAME", help="a real model; without it, a script answers")
+    parser.add_argument("--durable", action="store_true", help="a durable run, with the script")
+    given = parser.parse_args()
+    print(*(run_durably() if given.durable else asyncio.run(run(given.model))), sep="\n")

@@ -6,13 +6,14 @@ import ast
 import asyncio
 import importlib
 import inspect
+import os
 import re
 import runpy
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -30,26 +31,29 @@ from agentic.core.testing.llm import KEY, serving
 
 pytestmark = pytest.mark.integration
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
-ROWS: Mapping[str, str] = {
-    "agent_workflow": "XA04",
-    "async_cache": "XA02",
-    "graph_persistence": "XA07",
-    "graph_refactor": "XA07",
-    "graph_workflow": "XA07",
-    "grounded_loop": "XA03",
-    "memory_demo": "XA06",
-    "patterns_demo": "XA05",
-    "state_machine": "XA01",
-    "sub_graph": "XA08",
+TESTS = Path(__file__).parents[2]
+EXAMPLES = TESTS.parent / "examples"
+ROWS: Mapping[str, Sequence[str]] = {
+    "agent_workflow": ["XA04"],
+    "async_cache": ["XA02"],
+    "graph_persistence": ["XA07"],
+    "graph_refactor": ["XA07"],
+    "graph_workflow": ["XA07"],
+    "grounded_loop": ["XA03"],
+    "memory_demo": ["XA06"],
+    "patterns_demo": ["XA05"],
+    "state_machine": ["XA01", "SC01"],
+    "sub_graph": ["XA08"],
 }
 """The examples in one or two files, with their rows of the requirements."""
 UNDRAWN = {"memory_demo"}
 """Has no graph."""
 KILLED = "Killed"
+MAX_CPU_S = 10.0
+"""Of all commands of an example, compilers and tests included."""
 
 each_example = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.requirement(row)) for name, row in ROWS.items()]
+    "name", [pytest.param(name, marks=pytest.mark.requirement(*rows)) for name, rows in ROWS.items()]
 )
 
 
@@ -73,10 +77,12 @@ def test_an_example_prints_what_its_readme_shows(folder: Path, monkeypatch: pyte
     commands = [step for step in steps_of(readme_of(folder)) if isinstance(step, Command)]
     typed = [command for command in commands if command.text.startswith("python ")]
     assert typed
+    began_s = cpu_s()
     for command in typed:
         shown = re.escape(command.shown.strip()).replace(re.escape("..."), ".*")
         printed = printed_by(shlex.split(command.text)[1:], monkeypatch, is_killed=KILLED in command.shown)
         assert re.fullmatch(shown, printed.strip(), re.DOTALL), printed
+    assert cpu_s() - began_s < MAX_CPU_S
 
 
 @pytest.mark.parametrize(
@@ -103,7 +109,7 @@ def test_an_example_has_the_graph_that_its_readme_draws(name: str, folder: Path)
     drawn = re.findall(r"^```mermaid\n(.*?)\n```$", readme_of(folder), re.MULTILINE | re.DOTALL)
     assert drawn
     if name not in UNDRAWN:
-        assert drawn == [workflow.to_mermaid() for workflow in workflows_of(folder)]
+        assert drawn == list(dict.fromkeys(workflow.to_mermaid() for workflow in workflows_of(folder)))
 
 
 @each_example
@@ -119,14 +125,34 @@ def test_every_example_is_in_the_list_of_examples() -> None:
     assert set(ROWS) <= set(listed)
 
 
+@pytest.mark.requirement("XA10")
+def test_there_are_no_fewer_examples_and_tests_than_in_the_predecessor() -> None:
+    assert len(list(EXAMPLES.glob("*/README.md"))) >= 17
+    assert count_of_tests("agents/") >= 44
+    assert count_of_tests("patterns/") >= 36
+    assert count_of_tests("memor") + count_of_tests("reducer") >= 17
+
+
 def test_every_link_in_a_readme_leads_somewhere() -> None:
     for page in EXAMPLES.rglob("README.md"):
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
             assert "://" in target or (page.parent / target).exists(), f"{page}: {target}"
 
 
+def count_of_tests(word: str) -> int:
+    """Return the number of test functions in files with a word in their path."""
+    files = [path for path in TESTS.rglob("test_*.py") if word in str(path.relative_to(TESTS))]
+    return sum(len(re.findall(r"def test_", path.read_text(encoding="utf-8"))) for path in files)
+
+
 def readme_of(folder: Path) -> str:
     return (folder / "README.md").read_text(encoding="utf-8")
+
+
+def cpu_s() -> float:
+    """Return the CPU seconds of this process and of those that it started, which have ended."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def printed_by(words: list[str], monkeypatch: pytest.MonkeyPatch, *, is_killed: bool) -> str:
