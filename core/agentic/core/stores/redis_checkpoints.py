@@ -51,10 +51,12 @@ class RedisCheckpointStore(ServerCheckpointStore):
 
     Saved checkpoints survive the death of any of our processes. The part that survives the death of the
     server depends on its settings: everything with ``appendonly yes`` and ``appendfsync always``, all but the
-    last second with ``everysec``, and with ``appendonly no`` only its last snapshot. A server that fails over
-    to a replica loses the data that the replica did not have yet. A run that lost its end that way continues
-    from the newest remaining checkpoint; a process that holds a later one gets
-    :class:`CheckpointConflictError`.
+    last two seconds with ``everysec``, and with ``appendonly no`` only its last snapshot. With ``everysec`` a
+    server answers before it writes. So when its disk is full, some saves go through until one is refused: it
+    keeps them in its memory and writes them when there is space; if it dies before, they are lost. A server
+    that fails over to a replica loses the data that the replica did not have yet. A run that lost its end
+    that way continues from the newest remaining checkpoint; a process that holds a later one gets
+    :class:`CheckpointConflictError`. Only the end of a run can be lost, and no save is written twice.
 
     A server whose ``maxmemory-policy`` is not ``noeviction`` removes runs when its memory is full, each as a
     whole. Many hosted servers do not allow another setting: instead of an error, ``eviction.allowed`` is

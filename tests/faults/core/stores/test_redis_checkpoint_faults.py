@@ -7,8 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from itertools import islice
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from itertools import count, islice
 from pathlib import Path
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
@@ -19,7 +19,8 @@ from tests.faults.executors.broker import Broker
 from tests.relays import Relay, at_port, relay_to
 
 from agentic.core import Workflow, WorkflowBuilder, WorkflowContext, executor
-from agentic.core.graph.errors import CheckpointStoreError
+from agentic.core.graph.checkpoints.store import StoredCheckpoint
+from agentic.core.graph.errors import CheckpointConflictError, CheckpointStoreError
 from agentic.core.stores.redis_checkpoints import RedisCheckpointStore
 from agentic.core.testing.checkpoint_contract import OTHER, RUN, checkpoint, ids, load_all, save_history
 from agentic.core.types import RunId
@@ -248,12 +249,35 @@ async def test_a_full_disk_is_told_and_what_was_saved_stays(tmp_path: Path) -> N
                 await save_much(store)
             server.may_write(is_so=True)
             saved = await load_all(store)
-            assert [one.metadata.revision for one in saved] == list(range(1, len(saved) + 1))
+            assert revisions(saved) == list(range(1, len(saved) + 1))
             await takes_again(store, len(saved) + 1)
+            await written(server)
             await restart(server)
             again = await load_all(store)
+            assert revisions(again) == [*revisions(saved), len(saved) + 1]
             assert again[:-1] == saved
             assert dict(again[-1].parts) == {"a": "more"}
+
+
+async def test_a_server_that_dies_on_a_full_disk_loses_only_what_came_after_its_last_write(
+    tmp_path: Path,
+) -> None:
+    """It answers before it writes (everysec): saves go through until the first write has failed."""
+    with Broker(tmp_path) as server:
+        async with RedisCheckpointStore.open(server.url(0)) as store:
+            await store.save(checkpoint(1, {"a": "1"}))
+            await written(server)
+            server.may_write(is_so=False)
+            with pytest.raises(CheckpointStoreError, match="free space on its disk"):
+                await save_much(store)
+            lost = len(await load_all(store))
+            assert lost > 1
+            await restart(server)  # with space
+            assert revisions(await load_all(store)) == [1]
+            with pytest.raises(CheckpointConflictError):  # of a process that has seen what was lost
+                await store.save(checkpoint(lost + 1))
+            await store.save(checkpoint(2, {"a": "2"}))
+            assert [dict(one.parts) for one in await load_all(store)] == [{"a": "1"}, {"a": "2"}]
 
 
 async def test_a_server_that_stays_away_is_waited_for_and_then_told(tmp_path: Path) -> None:
@@ -297,9 +321,26 @@ def counting(dies_at: int = 0) -> Workflow:
 
 
 async def save_much(store: RedisCheckpointStore) -> None:
-    """Save a run's further checkpoints, until that fails."""
-    for revision in range(2, 200):
-        await store.save(checkpoint(revision, {"a": os.urandom(50_000).hex()}))
+    """Save a run's further checkpoints, until that fails.
+
+    A server that syncs its file meanwhile writes no more to it for up to two seconds, and notices no full
+    disk before.
+    """
+    async with asyncio.timeout(30):
+        for revision in count(2):
+            await store.save(checkpoint(revision, {"a": os.urandom(50_000).hex()}))
+
+
+async def written(server: Broker) -> None:
+    """Wait until a server has written all that it took: a kill, unlike a power cut, does not undo it."""
+    async with asyncio.timeout(20):
+        with server.client() as client:
+            while client.info("persistence")["aof_buffer_length"]:  # noqa: ASYNC110 - the server sets no event of ours
+                await asyncio.sleep(0.05)
+
+
+def revisions(found: Sequence[StoredCheckpoint]) -> list[int]:
+    return [one.metadata.revision for one in found]
 
 
 async def takes_again(store: RedisCheckpointStore, revision: int) -> None:
