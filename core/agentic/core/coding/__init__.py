@@ -8,6 +8,7 @@ from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
     from agentic.core.coding.errors import (
+        BadPlanError,
         ChildFailedError,
         CodingError,
         MixedLanguagesError,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from agentic.core.coding.executors.runner import SandboxRun, SandboxRunner
     from agentic.core.coding.executors.subworkflow import SubWorkflowExecutor
     from agentic.core.coding.executors.validators import (
+        CoherenceValidator,
         CompileValidatorExecutor,
         LintValidator,
         TestValidatorExecutor,
@@ -39,12 +41,15 @@ if TYPE_CHECKING:
         CodePart,
         CodeToValidate,
         CodingMessage,
+        CoherenceOutput,
         CompileInput,
         CompileOutput,
         GeneratedCode,
         GenerationRequest,
         GeneratorInput,
         LintOutput,
+        LockedPart,
+        LockOutput,
         SubTaskRequest,
         SubTaskResult,
         SubWorkflowInput,
@@ -53,6 +58,14 @@ if TYPE_CHECKING:
         TestOutput,
         ValidationResult,
         ValidatorOutput,
+    )
+    from agentic.core.coding.planning.decomposer import TaskDecomposer
+    from agentic.core.coding.planning.locking import LockValidator
+    from agentic.core.coding.planning.plan import CodePlan, CodeTask, CodeTaskKind, usual_plan
+    from agentic.core.coding.planning.progressive import (
+        ProgressiveResult,
+        ProgressiveWriter,
+        StageResult,
     )
     from agentic.core.coding.repairing.engine import RepairEngine, RepairPick
     from agentic.core.coding.repairing.judging import RepairEnd, RepairResult, RepairVerdict
@@ -72,6 +85,7 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(
         (
+            "BadPlanError",
             "ChildFailedError",
             "CodingError",
             "MixedLanguagesError",
@@ -102,7 +116,10 @@ _HOMES = {
             "GeneratedCode",
             "GenerationRequest",
             "GeneratorInput",
+            "CoherenceOutput",
             "LintOutput",
+            "LockedPart",
+            "LockOutput",
             "SubTaskRequest",
             "SubTaskResult",
             "SubWorkflowInput",
@@ -123,11 +140,16 @@ _HOMES = {
     **dict.fromkeys(("SupervisedResult", "Supervisor"), "validation.supervisor"),
     **dict.fromkeys(("LLMGeneratorExecutor", "code_in"), "executors.generator"),
     **dict.fromkeys(
-        ("CompileValidatorExecutor", "LintValidator", "TestValidatorExecutor"), "executors.validators"
+        ("CoherenceValidator", "CompileValidatorExecutor", "LintValidator", "TestValidatorExecutor"),
+        "executors.validators",
     ),
     **dict.fromkeys(("CodeAssemblerExecutor",), "executors.assembler"),
     **dict.fromkeys(("SubWorkflowExecutor",), "executors.subworkflow"),
     **dict.fromkeys(("SandboxRun", "SandboxRunner"), "executors.runner"),
+    **dict.fromkeys(("TaskDecomposer",), "planning.decomposer"),
+    **dict.fromkeys(("LockValidator",), "planning.locking"),
+    **dict.fromkeys(("CodePlan", "CodeTask", "CodeTaskKind", "usual_plan"), "planning.plan"),
+    **dict.fromkeys(("ProgressiveResult", "ProgressiveWriter", "StageResult"), "planning.progressive"),
     **dict.fromkeys(("RepairEngine", "RepairPick"), "repairing.engine"),
     **dict.fromkeys(("RepairEnd", "RepairResult", "RepairVerdict"), "repairing.judging"),
     **dict.fromkeys(("KvLessons", "Lesson", "LessonStore", "lesson_bucket"), "repairing.lessons"),
@@ -138,6 +160,7 @@ __all__ = [
     "Arbiter",
     "AssembledCode",
     "AssemblyInput",
+    "BadPlanError",
     "CheckReport",
     "ChildFailedError",
     "CodeAssemblerExecutor",
@@ -145,10 +168,15 @@ __all__ = [
     "CodeFinding",
     "CodeFingerprinter",
     "CodePart",
+    "CodePlan",
+    "CodeTask",
+    "CodeTaskKind",
     "CodeToValidate",
     "CodeValidation",
     "CodingError",
     "CodingMessage",
+    "CoherenceOutput",
+    "CoherenceValidator",
     "CompileInput",
     "CompileOutput",
     "CompileValidatorExecutor",
@@ -165,12 +193,17 @@ __all__ = [
     "LessonStore",
     "LintOutput",
     "LintValidator",
+    "LockOutput",
+    "LockValidator",
+    "LockedPart",
     "MixedLanguagesError",
     "NeedsGraphError",
     "NoCandidateError",
     "NoCodeError",
     "NoRollbackPointError",
     "PartResult",
+    "ProgressiveResult",
+    "ProgressiveWriter",
     "RepairEnd",
     "RepairEngine",
     "RepairPick",
@@ -180,6 +213,7 @@ __all__ = [
     "SandboxRun",
     "SandboxRunner",
     "SandboxValidator",
+    "StageResult",
     "SubTaskRequest",
     "SubTaskResult",
     "SubWorkflowExecutor",
@@ -187,6 +221,7 @@ __all__ = [
     "SubWorkflowOutput",
     "SupervisedResult",
     "Supervisor",
+    "TaskDecomposer",
     "TestInput",
     "TestOutput",
     "TestValidatorExecutor",
@@ -206,6 +241,7 @@ __all__ = [
     "language_tools",
     "lesson_bucket",
     "read_junit",
+    "usual_plan",
 ]
 
 

@@ -55,6 +55,17 @@ class ChildFailedError(CodingError):
         self.reason = reason
 
 
+class BadPlanError(CodingError, ValueError):
+    """A model made no valid plan, or a plan cannot be carried out."""
+
+    def __init__(self, executor_id: str, reason: str) -> None:
+        super().__init__(
+            f"{executor_id!r} has no plan that it can use: {reason}; change the task, or send a CodePlan"
+        )
+        self.executor_id = executor_id
+        self.reason = reason
+
+
 class NeedsGraphError(CodingError, AttributeError):
     """An executor needs a part of its context that only a run of a graph has."""
 

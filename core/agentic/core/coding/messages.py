@@ -31,6 +31,22 @@ class GenerationRequest(CodingMessage):
     language: str
 
 
+class LockedPart(CodingMessage):
+    """A part of a program that was validated, and that later drafts must keep.
+
+    Attributes:
+        name: Of the part.
+        code: Its code.
+        keeps_bodies: Whether all of it must stay; otherwise the signatures must, and bodies may change.
+    """
+
+    __wire_name__ = "agentic.coding.LockedPart"
+
+    name: str
+    code: str
+    keeps_bodies: bool = True
+
+
 class GeneratorInput(CodingMessage):
     """A task for a code generator, with its context."""
 
@@ -41,6 +57,8 @@ class GeneratorInput(CodingMessage):
     context: str | None = None
     previous_errors: tuple[str, ...] = ()
     tests: str = Field(default="", description="Tests made apart: validators get them, the model does not.")
+    program: str = Field(default="", description="The program that the code to write is the tests of.")
+    locked: tuple[LockedPart, ...] = Field(default=(), description="Parts that the code must keep.")
 
     @classmethod
     def new(cls, prompt: str, language: str) -> Self:
@@ -70,6 +88,8 @@ class GeneratedCode(CodingMessage):
     prompt: str = ""
     tokens_used: int = Field(default=0, ge=0)
     tests: str = Field(default="", description="The tests of its input.")
+    program: str = Field(default="", description="The program of its input: the code is its tests.")
+    locked: tuple[LockedPart, ...] = Field(default=(), description="The locked parts of its input.")
 
 
 class CodeToValidate(CodingMessage):
@@ -177,6 +197,18 @@ class LintOutput(ValidatorOutput):
     """The result of a linter."""
 
     __wire_name__ = "agentic.coding.LintOutput"
+
+
+class CoherenceOutput(ValidatorOutput):
+    """Whether code and tests that were made apart fit together."""
+
+    __wire_name__ = "agentic.coding.CoherenceOutput"
+
+
+class LockOutput(ValidatorOutput):
+    """Whether code keeps its locked parts."""
+
+    __wire_name__ = "agentic.coding.LockOutput"
 
 
 class ValidationResult(CodingMessage):

@@ -89,6 +89,19 @@ class SandboxValidator:
         check = found.test(TestsToRun(are_apart=bool(tests), name=test_filter))
         return await self._checked(found, check, code, tests, "The tests fail")
 
+    async def check_coherence(self, code: str, language: str, tests: str) -> CodeValidation:
+        """Check that code and tests that were made apart fit together, such as in their names.
+
+        Nothing of them is run, so the code may be without its logic.
+
+        Raises:
+            UnknownLanguageError: The language is not known.
+            SandboxError: The check could not run.
+        """
+        found = self.find(language)
+        check = found.coherence or found.compile
+        return await self._checked(found, check, code, tests, "The code and the tests do not fit together")
+
     async def lint(self, code: str, language: str) -> CodeValidation:
         """Check the style of code.
 

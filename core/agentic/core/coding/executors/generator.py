@@ -85,7 +85,13 @@ class LLMGeneratorExecutor(Executor):
         if self.yields_status:
             await ctx.yield_output(f"Generated {len(code.encode())} bytes of {language.name}")
         return GeneratedCode(
-            code=code, language=language.name, prompt=given.prompt, tokens_used=tokens, tests=given.tests
+            code=code,
+            language=language.name,
+            prompt=given.prompt,
+            tokens_used=tokens,
+            tests=given.tests,
+            program=given.program,
+            locked=given.locked,
         )
 
     @handler
@@ -161,6 +167,11 @@ def _parts(given: GeneratorInput, advice: str, errors: list[str], draft: str, la
     yield given.prompt
     if given.context:
         yield f"Context:\n{given.context}"
+    if given.program:
+        yield f"The program, perhaps without its logic:\n{fenced(given.program, language)}"
+    for part in given.locked:
+        kept = "It is part of the program as it is" if part.keeps_bodies else "Keep its signatures"
+        yield f"{part.name} is done. {kept}:\n{fenced(part.code, language)}"
     if advice:
         yield advice
     if errors:

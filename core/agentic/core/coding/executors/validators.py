@@ -8,6 +8,7 @@ from agentic.core.coding.messages import (
     AnyCode,
     CodeToValidate,
     CodingMessage,
+    CoherenceOutput,
     CompileInput,
     CompileOutput,
     LintOutput,
@@ -108,6 +109,32 @@ class TestValidatorExecutor(_CodeValidator):
     async def on_value(self, value: dict[str, JSONValue], ctx: WorkflowContext[Never, str]) -> TestOutput:
         """Test an input as a JSON value."""
         return await self.on_input(TestInput.model_validate(value), ctx)
+
+
+class CoherenceValidator(_CodeValidator):
+    """Checks that code and tests that were made apart fit together. Sends :class:`CoherenceOutput`.
+
+    Nothing is run, so the types or the signatures of a program are enough: the check finds tests that use
+    names which the program does not have, before its logic is written. The predecessor called this the
+    liaison architect.
+    """
+
+    @handler
+    async def on_code(self, given: AnyCode, ctx: WorkflowContext[Never, str]) -> CoherenceOutput:
+        """Check code with its tests, or tests with the program that they were written for."""
+        program = getattr(given, "program", "")
+        tests = given.code if program else getattr(given, "tests", "") or self.tests
+        found = await self.validator.check_coherence(program or given.code, given.language, tests)
+        output = CoherenceOutput.model_validate(_facts(given, found))
+        await self._tell(f"Coherence: {_verdict(found)}", ctx)
+        return output
+
+    @handler
+    async def on_value(
+        self, value: dict[str, JSONValue], ctx: WorkflowContext[Never, str]
+    ) -> CoherenceOutput:
+        """Check code as a JSON value."""
+        return await self.on_code(CodeToValidate.model_validate(value), ctx)
 
 
 class LintValidator(_CodeValidator):

@@ -80,6 +80,9 @@ class Language:
         compile: Checks code without running it.
         test: Returns the check that runs tests.
         lint: Checks the style; None without a linter.
+        coherence: Checks that code and tests apart fit together, without running them; None if ``compile``
+            compiles both.
+        signatures: Beginnings of lines that declare something others use.
         aliases: Other names, as models write them after the marks of a code block.
         finders: Finds its tools on the machine of a sandbox.
         instructions: Facts for a model that writes code for these checks.
@@ -92,6 +95,8 @@ class Language:
     compile: CodeCheck
     test: Callable[[TestsToRun], CodeCheck]
     lint: CodeCheck | None = None
+    coherence: CodeCheck | None = None
+    signatures: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     finders: tuple[tuple[str, ToolFinder], ...] = ()
     instructions: str = ""

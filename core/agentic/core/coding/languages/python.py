@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterator
 
 from agentic.core.coding.findings import MAX_FINDINGS, CodeFinding, FindingLevel, cut
-from agentic.core.coding.languages import tools
+from agentic.core.coding.languages import fitting, tools
 from agentic.core.coding.languages.junit import REPORT, read_junit
 from agentic.core.coding.languages.language import CheckReport, CodeCheck, Language, TestsToRun
 from agentic.core.sandbox import SandboxResult
@@ -28,7 +29,7 @@ with warnings.catch_warnings():
 json.dump(found, sys.stdout)
 sys.exit(bool(found))
 """
-_CHECK = "check_syntax.py"
+_CHECK, _NAMES = "check_syntax.py", "check_names.py"
 
 
 def _read_compiler(result: SandboxResult) -> CheckReport:
@@ -86,6 +87,14 @@ PYTHON = Language(
     file=_FILE,
     test_file=_TEST_FILE,
     comment="#",
+    signatures=("def ", "async def ", "class "),
+    coherence=CodeCheck(
+        command=("python3", "-I", _NAMES, _FILE, _TEST_FILE),
+        read=_read_compiler,
+        tools=("python",),
+        files=((_NAMES, inspect.getsource(fitting)),),
+        keep=(REPORT,),
+    ),
     compile=CodeCheck(
         command=("python3", "-I", _CHECK, _FILE),
         read=_read_compiler,

@@ -95,6 +95,14 @@ RUST = Language(
     file=_FILE,
     test_file=_TEST_FILE,
     comment="//",
+    signatures=("pub ", "impl ", "impl<"),
+    coherence=CodeCheck(
+        command=("rustc", *_COMMON, "--test", "--emit=metadata", "-A", "warnings", _ROOT),
+        read=_read_compiler,
+        tools=("rust",),
+        files=((_ROOT, _TESTS_APART),),
+        keep=(REPORT,),
+    ),
     compile=CodeCheck(
         command=(*_CHECK, "-A", "warnings", _FILE), read=_read_compiler, tools=("rust",), keep=(REPORT,)
     ),

@@ -90,6 +90,7 @@ TYPESCRIPT = Language(
     file=_FILE,
     test_file=_TEST_FILE,
     comment="//",
+    signatures=("export ",),
     compile=_compiler(),
     test=_test,
     lint=_compiler(**_LINT),
