@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import difflib
+from contextlib import closing
 from pathlib import Path
 
 from agentic.core import Executor, Workflow, WorkflowBuilder, WorkflowContext, handler
@@ -14,7 +15,7 @@ from agentic.core.coding import (
     TestValidatorExecutor,
     language_tools,
 )
-from agentic.core.graph import ApprovalRequest, CheckpointNotFoundError, RunResult
+from agentic.core.graph import ApprovalRequest, CheckpointNotFoundError, CheckpointStore, RunResult
 from agentic.core.llm import LLMAdapter, ScriptedModel, llm
 from agentic.core.sandbox import open_sandbox
 from agentic.mappers import SqlCheckpointStore
@@ -72,21 +73,17 @@ def build(model: LLMAdapter, validator: SandboxValidator) -> Workflow:
     )
 
 
-async def run(model: LLMAdapter, *, approve: bool) -> RunResult:
-    """Begin the run, or continue it."""
-    upgrade(DATABASE)
-    store = SqlCheckpointStore.open(DATABASE)
-    async with open_sandbox(language_tools()) as sandbox:
-        workflow = build(model, SandboxValidator(sandbox))
-        try:
-            waiting = await workflow.resume("prices", checkpoints=store)
-        except CheckpointNotFoundError:
-            given = GeneratorInput.new(TASK, "python").with_context(CODE)
-            waiting = await workflow.run(given, run_id="prices", checkpoints=store)
-        if not approve:
-            return waiting
-        answers = {request.id: {"approved": True} for request in waiting.pending_requests}
-        return await workflow.resume("prices", checkpoints=store, responses=answers)
+async def run(workflow: Workflow, store: CheckpointStore, *, approve: bool) -> RunResult:
+    """Begin the run, or continue it. Only a change that was shown can be approved."""
+    try:
+        waiting = await workflow.resume("prices", checkpoints=store)
+    except CheckpointNotFoundError:
+        given = GeneratorInput.new(TASK, "python").with_context(CODE)
+        return await workflow.run(given, run_id="prices", checkpoints=store)
+    if not approve:
+        return waiting
+    answers = {request.id: {"approved": True} for request in waiting.pending_requests}
+    return await workflow.resume("prices", checkpoints=store, responses=answers)
 
 
 async def main() -> None:
@@ -95,8 +92,13 @@ async def main() -> None:
     parser.add_argument("--approve", action="store_true", help="agree with the change that was shown")
     parser.add_argument("--model", metavar="PROVIDER:NAME", help="a real model; without it, a script answers")
     given = parser.parse_args()
-    async with llm(given.model) if given.model else ScriptedModel(SCRIPT) as model:
-        result = await run(model, approve=given.approve)
+    upgrade(DATABASE)
+    with closing(SqlCheckpointStore.open(DATABASE)) as store:
+        async with (
+            open_sandbox(language_tools()) as sandbox,
+            llm(given.model) if given.model else ScriptedModel(SCRIPT) as model,
+        ):
+            result = await run(build(model, SandboxValidator(sandbox)), store, approve=given.approve)
     print(*result.outputs, sep="\n")
     for request in result.pending_requests:
         if isinstance(request.data, ApprovalRequest):

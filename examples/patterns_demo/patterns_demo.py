@@ -51,7 +51,8 @@ def group_chat(speak: Speak) -> Workflow:
     writer = agent(speak, "writer", "You write slogans.", "Ride cheap.", "Ride far, spend little.")
     critic = agent(speak, "critic", "You criticize, or say APPROVED.", "It sounds poor.", "APPROVED")
     ends = keyword_termination("approved", author="critic")
-    return GroupChatBuilder("chat").participants([writer, critic]).with_termination_condition(ends).build()
+    chat = GroupChatBuilder("chat").participants([writer, critic])
+    return chat.with_termination_condition(ends).with_max_iterations(8).build()
 
 
 def handoff(speak: Speak) -> Workflow:
@@ -68,7 +69,8 @@ def magentic(speak: Speak) -> Workflow:
     judge = agent(speak, "judge", "You judge slogans.", "Short enough.")
     done = json.dumps({"is_request_satisfied": True})
     manager = speak(json.dumps(PLAN), json.dumps(NEXT), done, "Ride far, spend little.")
-    return MagenticBuilder("magentic").participants([writer, judge]).with_manager(manager).build()
+    team = MagenticBuilder("magentic").participants([writer, judge])
+    return team.with_manager(manager).with_limits(max_rounds=8).build()
 
 
 PATTERNS: Mapping[str, Callable[[Speak], Workflow]] = {

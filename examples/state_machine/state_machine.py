@@ -27,7 +27,7 @@ next(state: State, event: OrderEvent): State, which throws an Error if the event
 REQUEST = GenerationRequest(task=TASK, language="typescript")
 WRITE_TYPES = "Write only the exported types."
 WRITE_TESTS = "Write only tests of the task."
-WRITE_FUNCTIONS = "Write only the functions; the types are above them in the module."
+WRITE_FUNCTIONS = "Write only the functions. The types are above them in the module: leave them out."
 
 TYPES = """\
 export type State = "new" | "paid" | "sent" | "cancelled";

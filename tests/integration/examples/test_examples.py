@@ -48,6 +48,7 @@ ROWS: Mapping[str, Sequence[str]] = {
 """The examples in one or two files, with their rows of the requirements."""
 UNDRAWN = {"memory_demo"}
 """Has no graph."""
+LEFT_BEHIND = shutil.ignore_patterns("*.db*", "refactored.py", "__pycache__", ".agentic")
 KILLED = "Killed"
 MAX_CPU_S = 10.0
 """Of all commands of an example, compilers and tests included."""
@@ -62,7 +63,7 @@ def folder(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     """A copy of an example, where it runs."""
     if name == "async_cache" and not language_tools().has("rust"):
         pytest.skip("rustc is not installed")
-    folder = shutil.copytree(EXAMPLES / name, tmp_path / name)
+    folder = shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=LEFT_BEHIND)
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(folder))
     before = set(sys.modules)
