@@ -58,7 +58,7 @@ def pyright() -> Iterator[Finding]:
 CHECKERS = {"mypy": mypy, "pyright": pyright}
 
 
-@pytest.mark.requirement("EX02", "EX10", "EX11", "EX12")
+@pytest.mark.requirement("EX02", "EX10", "EX11", "EX12", "EX23")
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_type_checkers_find_the_marked_errors_and_no_others(checker: str) -> None:
     assert sorted(set(CHECKERS[checker]())) == sorted(expected(checker))

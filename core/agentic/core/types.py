@@ -35,6 +35,15 @@ else:
 ExecutorId = NewType("ExecutorId", str)
 """Name of a node, unique in its graph."""
 
+WorkflowId = NewType("WorkflowId", str)
+"""Name of a workflow."""
+
+EdgeId = NewType("EdgeId", str)
+"""Name of an edge, unique in its graph: its ends, such as ``a->b+c``."""
+
+TaskId = NewType("TaskId", str)
+"""Name of a task in the background."""
+
 RunId = NewType("RunId", str)
 """Name of one run of a workflow. A sub-workflow's run is named ``parent/executor.superstep.shard``."""
 

@@ -2,7 +2,8 @@
 
 from typing import assert_type
 
-from agentic.core import Case, Default, RunResult, Workflow, WorkflowBuilder
+from agentic.core import Case, Default, Executor, RunResult, Workflow, WorkflowBuilder
+from agentic.core.types import EdgeId, ExecutorId, TaskId, WorkflowId
 
 
 def no_condition() -> str:
@@ -33,3 +34,11 @@ async def run(workflow: Workflow, result: RunResult) -> None:
     result.outputs = ()  # error: mypy[misc] pyright[reportAttributeAccessIssue]
     for event in workflow.run_stream(1):  # error: mypy[attr-defined] pyright[reportGeneralTypeIssues]
         pass
+
+
+def names(workflow: Workflow, node: Executor, task: TaskId) -> None:
+    one: WorkflowId = node.id  # error: mypy[assignment] pyright[reportAssignmentType]
+    two: ExecutorId = workflow.id  # error: mypy[assignment] pyright[reportAssignmentType]
+    three: EdgeId = task  # error: mypy[assignment] pyright[reportAssignmentType]
+    four: TaskId = "task"  # error: mypy[assignment] pyright[reportAssignmentType]
+    assert one, (two, three, four)

@@ -19,6 +19,8 @@ from agentic.core import (
     executor,
     handler,
 )
+from agentic.core.agents import ContinuationToken
+from agentic.core.types import EdgeId, ExecutorId, TaskId, WorkflowId
 
 
 @executor(id="split")
@@ -98,3 +100,12 @@ async def follow(workflow: Workflow) -> None:
         assert_type(event, WorkflowEvent)
     assert_type(await stream.result(), RunResult)
     await stream.aclose()
+
+
+def names(workflow: Workflow, node: Executor, token: ContinuationToken) -> None:
+    assert_type(workflow.id, WorkflowId)
+    assert_type(node.id, ExecutorId)
+    assert_type(workflow.graph.edge_names, tuple[EdgeId, ...])
+    assert_type(token.task_id, TaskId)
+    words: list[str] = [workflow.id, node.id, token.task_id, *workflow.graph.edge_names]
+    assert words

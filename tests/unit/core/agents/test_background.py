@@ -34,6 +34,7 @@ from agentic.core.testing.background_contract import (
     pieces_of,
     resume,
 )
+from agentic.core.types import TaskId
 
 
 @pytest.mark.requirement("BG01", "BG02", "BG03", "BG04", "BG06", "BG07", "BG08")
@@ -177,7 +178,7 @@ def test_text_that_is_not_a_token_is_refused(text: str) -> None:
 
 
 def test_a_token_of_another_version_is_refused_with_the_field() -> None:
-    token = ContinuationToken(task_id="t", agent="a", thread_id="x", turn="1", created_at=0.0)
+    token = ContinuationToken(task_id=TaskId("t"), agent="a", thread_id="x", turn="1", created_at=0.0)
     later = token.model_copy(update={"version": 2})
     with pytest.raises(ContinuationTokenError, match="version"):
         ContinuationToken.decode(later.encode())

@@ -26,13 +26,14 @@ from hypothesis import strategies as st
 from agentic.core.agents.background.token import ContinuationToken
 from agentic.core.agents.responses import AgentChunk, ChunkKind
 from agentic.core.llm.messages import ChatMessage, ToolCall, ToolResult
+from agentic.core.types import TaskId
 from agentic.plugins.serve.ag_ui.encoding import Encoder, message_id
 from agentic.plugins.serve.ag_ui.places import Place, PlaceError, TextState
 
 pytestmark = pytest.mark.requirement("AG24")
 
 TURN = "turn"
-TOKEN = ContinuationToken(task_id="1", agent="a", thread_id="t", turn=TURN, created_at=0.0)
+TOKEN = ContinuationToken(task_id=TaskId("1"), agent="a", thread_id="t", turn=TURN, created_at=0.0)
 
 
 @dataclass(frozen=True)

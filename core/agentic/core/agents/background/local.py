@@ -26,6 +26,7 @@ from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.turns.inputs import check_input, parted
 from agentic.core.errors import line_of
 from agentic.core.ids import new_id
+from agentic.core.types import TaskId
 
 MAX_PIECES = 10_000
 """Kept of each run; of a longer one, the newest."""
@@ -221,7 +222,7 @@ def new_token(
     """
     now = time.time()
     return ContinuationToken(
-        task_id=task_id,
+        task_id=TaskId(task_id),
         agent=agent,
         thread_id=thread_id,
         turn=turn,

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from agentic.core.agents.errors import ContinuationTokenError
+from agentic.core.types import TaskId
 
 MAX_CHARS = 8_192
 """Of an encoded token; longer text is refused unread."""
@@ -24,7 +25,7 @@ class ContinuationToken(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     version: Literal[1] = 1
-    task_id: str = Field(description="The background run.")
+    task_id: TaskId = Field(description="The background run.")
     agent: str = Field(description="Name of the agent.")
     thread_id: str
     turn: str = Field(description="Id of the turn that the run takes.")

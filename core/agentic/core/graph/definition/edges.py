@@ -10,7 +10,7 @@ from typing import Any, Literal, assert_never
 
 from agentic.core.graph.definition.executor import Executor
 from agentic.core.graph.model.reducers import Reducer
-from agentic.core.types import ExecutorId, JSONValue
+from agentic.core.types import EdgeId, ExecutorId, JSONValue
 
 Condition = Callable[[Any], bool | Awaitable[bool]]
 """Called with the message; it passes if the result is true."""
@@ -130,9 +130,9 @@ def targets_of(edge: Edge) -> tuple[ExecutorId, ...]:
     return (edge.body, edge.join) if isinstance(edge, MapEdge) else receivers_of(edge)
 
 
-def edge_name(edge: Edge) -> str:
+def edge_name(edge: Edge) -> EdgeId:
     """Return an edge's ends: ``a->b``, ``a->b+c`` for a fan-out, ``a+b->c`` for a fan-in."""
-    return f"{'+'.join(sources_of(edge))}->{'+'.join(receivers_of(edge))}"
+    return EdgeId(f"{'+'.join(sources_of(edge))}->{'+'.join(receivers_of(edge))}")
 
 
 def rule_of(edge: Edge) -> dict[str, JSONValue]:
@@ -255,15 +255,15 @@ class Graph:
         return found
 
     @cached_property
-    def edge_names(self) -> tuple[str, ...]:
+    def edge_names(self) -> tuple[EdgeId, ...]:
         """The name of each edge in events and pictures; a second one with the same ends is ``a->b (2)``."""
         counts: Counter[str] = Counter()
-        names: dict[str, None] = {}
+        names: dict[EdgeId, None] = {}
         for edge in self.edges:
             name = found = edge_name(edge)
             counts[name] += 1
             while counts[name] > 1 or found in names:
-                found = f"{name} ({counts[name]})"
+                found = EdgeId(f"{name} ({counts[name]})")
                 if found not in names:
                     break
                 counts[name] += 1  # an executor has this name

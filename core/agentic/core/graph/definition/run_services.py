@@ -12,7 +12,7 @@ from agentic.core.graph.model.progress import Asked, SubRun
 from agentic.core.graph.model.reducers import Reducer
 from agentic.core.graph.model.result import RunResult
 from agentic.core.records import record
-from agentic.core.types import JSONValue, RunId
+from agentic.core.types import JSONValue, RunId, WorkflowId
 
 
 class BaseWorkflow:
@@ -23,7 +23,7 @@ class BaseWorkflow:
         version: As given by its author, or None.
     """
 
-    id: str
+    id: WorkflowId
     version: str | None
 
 

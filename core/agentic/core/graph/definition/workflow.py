@@ -16,7 +16,7 @@ from agentic.core.graph.definition.edges import Graph
 from agentic.core.graph.definition.run_services import BaseWorkflow
 from agentic.core.graph.model.document import Migrate
 from agentic.core.graph.model.policies import WorkflowConfig
-from agentic.core.types import JSONValue
+from agentic.core.types import JSONValue, WorkflowId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class WorkflowDefinition(BaseWorkflow):
         graph: Graph,
         migrations: Mapping[str | None, Migrate] | None = None,
     ) -> None:
-        self.id = id
+        self.id = WorkflowId(id)
         self.version = version
         self.config = config
         self.graph = graph
