@@ -55,6 +55,7 @@ _ACTIVATE = "agentic.core.graph.running.runner:Runner._activate"
 _RESULT = "agentic.core.graph.running.runner:Runner.result"
 TARGETS: Mapping[str, Sequence[str]] = {
     "EN11": (_ROUTE, _ACTIVATE, _RESULT),
+    "EN14": ("agentic.core.graph.model.messages:Delivery",),
     "LG04": ("agentic.core.coding.fingerprints:CodeFingerprinter",),
     "LG12": ("agentic.core.graph.running.runner:Runner._lanes",),
     "LG17": (_ROUTE,),

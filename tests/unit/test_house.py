@@ -38,6 +38,26 @@ def test_top_level_is_what_the_user_asked_for(name: str) -> None:
     assert (ROOT / name).exists()
 
 
+# The files of the first layout, and their homes since: packages in place of prefixes (docs/adr/0046).
+@pytest.mark.requirement("PL18")
+@pytest.mark.parametrize(
+    ("file", "home", "names"),
+    [
+        ("base_executor", "executors.base", ["BaseAgentExecutor"]),
+        ("executor_factory", "executors.agents.factory", ["ExecutorFactory"]),
+        ("executor", "executors.tasks", ["run_agent"]),
+        ("result_mappers", "mappers.upserts.mapper", ["ResultMapper", "get_result_mapper"]),
+        ("reddit_executor", "plugins.reddit.executor", ["RedditAgentExecutor"]),
+        ("hackernews_executor", "plugins.hackernews.executor", ["HackerNewsAgentExecutor"]),
+    ],
+)
+def test_each_file_of_the_first_layout_has_a_home(file: str, home: str, names: list[str]) -> None:
+    module = importlib.import_module(f"agentic.{home}")
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    assert set(names) <= defined, file
+
+
 def test_no_folder_holds_more_than_18_modules() -> None:
     held = Counter(
         path.parent.relative_to(ROOT)

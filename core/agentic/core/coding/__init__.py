@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from agentic.core.coding.findings import CodeFinding, FindingLevel, feedback_of
     from agentic.core.coding.fingerprints import CodeFingerprinter
+    from agentic.core.coding.interpreter import CodeInterpreter
     from agentic.core.coding.languages.junit import read_junit
     from agentic.core.coding.languages.language import CheckReport, CodeCheck, Language, TestsToRun
     from agentic.core.coding.languages.registry import find_language, language_tools
@@ -100,6 +101,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("CodeFinding", "FindingLevel", "feedback_of"), "findings"),
     **dict.fromkeys(("CodeFingerprinter",), "fingerprints"),
+    **dict.fromkeys(("CodeInterpreter",), "interpreter"),
     **dict.fromkeys(("CheckReport", "CodeCheck", "Language", "TestsToRun"), "languages.language"),
     **dict.fromkeys(("read_junit",), "languages.junit"),
     **dict.fromkeys(("find_language", "language_tools"), "languages.registry"),
@@ -167,6 +169,7 @@ __all__ = [
     "CodeCheck",
     "CodeFinding",
     "CodeFingerprinter",
+    "CodeInterpreter",
     "CodePart",
     "CodePlan",
     "CodeTask",

@@ -129,7 +129,7 @@ async def test_a_model_that_never_mends_its_code_is_given_up(validator: SandboxV
     assert result.outputs[-1] == "gave up: main.py:1:14 SyntaxError: expected ':'"
 
 
-@pytest.mark.requirement("BE02", "BE03", "BE19")
+@pytest.mark.requirement("BE02", "BE03", "BE19", "LM06")
 async def test_a_generator_uses_context_and_earlier_errors() -> None:
     model = ScriptedModel([block(GOOD)])
     given = GeneratorInput.new("Double", "py").with_context("for a shop").with_errors(["E1", "E2"])

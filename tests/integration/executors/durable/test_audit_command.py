@@ -34,6 +34,7 @@ def told(office: Office, *options: str) -> list[tuple[str, str, str, str]]:
     return [row for row in found if row[0] != "project.created"]
 
 
+@pytest.mark.requirement("OR09")
 def test_a_run_tells_which_way_it_went_and_why(office: Office) -> None:
     office.floor.submit("choosing", 5, "one")
     office.floor.work()

@@ -111,6 +111,7 @@ async def ids(bus: EventBus) -> list[str]:
     return [published.decision.id for published in await stored(bus)]
 
 
+@pytest.mark.requirement("OR09")
 async def test_decisions_of_runs_and_about_runs_are_stored_once_each(post: Post, bus: NatsBus) -> None:
     await work(post.shelf.ours, "one")
     asked = ask_to_end(post.shelf.ours, "one")

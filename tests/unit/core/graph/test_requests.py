@@ -84,7 +84,7 @@ async def test_run_rests_while_other_arms_go_on_and_shows_what_is_asked(store: M
     assert [e.kind for e in result.events][-1] is EventKind.RUN_WAITING_INPUT
 
 
-@pytest.mark.requirement("CX19", "CX24")
+@pytest.mark.requirement("CX24")
 async def test_answer_from_another_process_is_coerced_and_the_handler_goes_on(
     store: MemoryCheckpointStore,
 ) -> None:

@@ -263,7 +263,7 @@ async def test_run_ends_at_its_deadline_and_keeps_what_is_finished() -> None:
     assert caught.value.result.outputs == ("done",)  # type: ignore[attr-defined]  # documented
 
 
-@pytest.mark.requirement("ED10", "ED11", "ED12")
+@pytest.mark.requirement("ED10", "ED11", "ED12", "OR06")
 async def test_failure_edge_carries_a_record_of_the_failure_and_the_run_goes_on() -> None:
     @executor(id="mend")
     async def mend(failure: ExecutorFailure) -> str:

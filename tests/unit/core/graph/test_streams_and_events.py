@@ -48,7 +48,7 @@ async def test_stream_gives_the_events_as_they_happen_and_then_the_result() -> N
     assert events[-1].kind is EventKind.RUN_COMPLETED
 
 
-@pytest.mark.requirement("EX21", "BE14")
+@pytest.mark.requirement("EX21")
 async def test_sub_workflow_is_a_run_of_its_own_under_a_path() -> None:
     result = await nested().run("x", run_id="r")
     seen = {(e.run_id, e.path) for e in result.events}

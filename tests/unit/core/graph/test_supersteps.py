@@ -75,7 +75,7 @@ def chain(*ids: str) -> Workflow:
     return builder.build()
 
 
-@pytest.mark.requirement("EN01", "EN02", "EN05", "ED02", "CX01")
+@pytest.mark.requirement("EN01", "EN02", "EN05", "ED02", "CX01", "EN11", "OR06", "LG17")
 async def test_message_sent_in_one_superstep_is_seen_in_the_next() -> None:
     result = await chain("a", "b", "c").run("x")
     seen = [(e.superstep, e.path) for e in result.events if e.kind is EventKind.EXECUTOR_INVOKED]
@@ -122,7 +122,7 @@ async def test_condition_that_raises_fails_the_run_with_that_exception() -> None
         await flow.run("x")
 
 
-@pytest.mark.requirement("ED05", "ED06", "BU07", "BU09")
+@pytest.mark.requirement("ED05", "ED06", "BU07", "BU09", "LG17")
 async def test_fan_in_gives_one_list_in_declared_source_order() -> None:
     flow = (
         WorkflowBuilder("diamond")
@@ -254,7 +254,7 @@ async def test_every_start_executor_gets_the_input() -> None:
     assert (await flow.run("x")).outputs == ("x.a", "x.b")
 
 
-@pytest.mark.requirement("EN02")
+@pytest.mark.requirement("EN02", "LG12")
 async def test_all_due_executors_of_a_step_run_in_parallel() -> None:
     met = asyncio.Barrier(2)
 
@@ -269,6 +269,7 @@ async def test_all_due_executors_of_a_step_run_in_parallel() -> None:
     assert len((await flow.run("x")).outputs) == 2
 
 
+@pytest.mark.requirement("LG12")
 async def test_several_messages_for_one_executor_are_handled_in_order_one_after_the_other() -> None:
     running = 0
 

@@ -13,8 +13,6 @@ from agentic.plugins.a2a.remote.reading import AnswerTooLargeError, TaskReader
 from agentic.plugins.a2a.tasks.entries import TaskState
 from agentic.plugins.a2a.vocabulary import SEQUENCE
 
-pytestmark = pytest.mark.requirement("AG22")
-
 Json = dict[str, Any]
 
 

@@ -15,8 +15,6 @@ from agentic.plugins.a2a.serving.narrating import Narration
 from agentic.plugins.a2a.tasks.entries import EntryKind, TaskEntry, TaskFacts, TaskView, viewed
 from agentic.plugins.a2a.tasks.log import TaskChangedError, TaskLog
 
-pytestmark = pytest.mark.requirement("AG22")
-
 FACTS = TaskFacts(id="a" * 32, context="c", user="", created_at=1.0)
 
 

@@ -31,6 +31,11 @@ class CheckReport:
     is_whole: bool = True
 
 
+def no_report(result: SandboxResult) -> CheckReport:  # noqa: ARG001  # as each reader
+    """Read nothing: the output is the result."""
+    return CheckReport()
+
+
 @record(kw_only=True)
 class CodeCheck:
     """One check of code: a command in a sandbox, and how its output is read.
@@ -83,6 +88,7 @@ class Language:
         coherence: Checks that code and tests apart fit together, without running them; None if ``compile``
             compiles both.
         signatures: Beginnings of lines that declare something others use.
+        run: Runs the code as a program; None if it cannot be one. Its ``read`` is not used.
         aliases: Other names, as models write them after the marks of a code block.
         finders: Finds its tools on the machine of a sandbox.
         instructions: Facts for a model that writes code for these checks.
@@ -97,6 +103,7 @@ class Language:
     lint: CodeCheck | None = None
     coherence: CodeCheck | None = None
     signatures: tuple[str, ...] = ()
+    run: CodeCheck | None = None
     aliases: tuple[str, ...] = ()
     finders: tuple[tuple[str, ToolFinder], ...] = ()
     instructions: str = ""

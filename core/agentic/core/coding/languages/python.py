@@ -9,7 +9,13 @@ from collections.abc import Iterator
 from agentic.core.coding.findings import MAX_FINDINGS, CodeFinding, FindingLevel, cut
 from agentic.core.coding.languages import fitting, tools
 from agentic.core.coding.languages.junit import REPORT, read_junit
-from agentic.core.coding.languages.language import CheckReport, CodeCheck, Language, TestsToRun
+from agentic.core.coding.languages.language import (
+    CheckReport,
+    CodeCheck,
+    Language,
+    TestsToRun,
+    no_report,
+)
 from agentic.core.sandbox import SandboxResult
 
 _FILE, _TEST_FILE = "main.py", "test_main.py"
@@ -109,6 +115,7 @@ PYTHON = Language(
         tools=("ruff",),
         keep=(REPORT,),
     ),
+    run=CodeCheck(command=("python3", "-I", _FILE), read=no_report, tools=("python",)),
     finders=(
         ("python", tools.find_python),
         ("pytest", tools.find_pytest),

@@ -8,7 +8,13 @@ from functools import partial
 from agentic.core.coding.findings import MAX_FINDINGS, CodeFinding, FindingLevel, cut
 from agentic.core.coding.languages import tools
 from agentic.core.coding.languages.junit import REPORT, read_junit
-from agentic.core.coding.languages.language import CheckReport, CodeCheck, Language, TestsToRun
+from agentic.core.coding.languages.language import (
+    CheckReport,
+    CodeCheck,
+    Language,
+    TestsToRun,
+    no_report,
+)
 from agentic.core.linear import LinearPattern
 from agentic.core.sandbox import SandboxResult
 
@@ -94,6 +100,7 @@ TYPESCRIPT = Language(
     compile=_compiler(),
     test=_test,
     lint=_compiler(**_LINT),
+    run=CodeCheck(command=("node", _FILE), read=no_report, tools=("node",), files=(_PACKAGE,)),
     finders=(("typescript", tools.find_typescript), ("node", tools.find_node)),
     instructions=(
         f"The code is the ES module {_FILE}, checked with `strict`; node removes its types, so write no "
