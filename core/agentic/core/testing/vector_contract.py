@@ -18,7 +18,9 @@ from agentic.core.agents.memory.vectors import VectorEntry, VectorIndex
 EMBEDDER = HashingEmbedder(4)
 """The embedder of the index to test: its vectors have 4 numbers."""
 
-MANY = 5_000
+MANY = 2_500
+"""More than two pages of any index that reads in pages."""
+
 PEOPLE = (("host", "ada"), ("host", "bob"), ("host", ""), ("guide", "ada"))
 ODD_NAMES = ("a.b", "two words", "*", "Zoë 漢字 🐍", "_", "a/b", "'; DROP TABLE memories; --")
 
