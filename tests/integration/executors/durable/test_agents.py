@@ -1,15 +1,18 @@
-"""Agents in durable runs: the size of what is stored."""
+"""Agents in durable runs: the size of what is stored, and its cost."""
 
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from sqlalchemy import inspect, text
+from tests.databases import only_sqlite
 
 from agentic.core import RunStatus, WorkflowBuilder
 from agentic.core.agents import AgentExecutorResponse, ChatAgent, Guard, UsageLimits, tool
 from agentic.core.llm import ChatMessage, FunctionModel, ModelRequest, ScriptLine, ToolCall
+from agentic.core.patterns import GroupChatBuilder, PatternResult
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
 from agentic.mappers import Database, add_project
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -80,3 +83,21 @@ async def test_a_long_conversation_is_stored_less_than_three_times(migrated_data
     assert len(json.dumps([message.to_json() for message in answer.messages])) < CALLS * 1_500
     whole = CALLS * len(f"word{0:03} " * WORDS)
     assert stored_bytes(migrated_database) - before <= 3 * whole
+
+
+@only_sqlite
+@pytest.mark.requirement("PA10")
+async def test_a_chat_of_five_with_twenty_durable_turns_costs_at_most_two_seconds(
+    migrated_database: Database,
+) -> None:
+    """CPU time of this process."""
+    cast = [ChatAgent(FunctionModel(lambda _: "word " * 52), name=name) for name in "abcde"]
+    chat = GroupChatBuilder("chat", version="1").participants(cast).with_max_iterations(20).build()
+    with migrated_database.writing() as session:
+        project_id = add_project(session, "talk").id
+    store = SqlLedger(migrated_database, project_id=project_id)
+    begun = time.process_time()
+    async with LocalRuns(store, WorkflowCatalog({"chat": lambda: chat}), sweep_s=0.05) as runs:
+        result = await (await runs.submit("chat", "go")).result(timeout_s=60)
+    assert time.process_time() - begun <= 2.0
+    assert result.output(PatternResult).round_count == 20

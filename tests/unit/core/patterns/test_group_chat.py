@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Awaitable, Sequence
 
 import pytest
@@ -50,6 +51,18 @@ async def test_everybody_hears_every_answer() -> None:
     assert heard[3] == ["go", "by a", "by b", "by c"]
     assert [author for author, _ in spoken(result)] == [None, "a", "b", "c", "a"]
     assert (result.reason, result.round_count) == ("max_iterations: 4 turns", 4)
+
+
+@pytest.mark.requirement("PA10")
+async def test_twenty_turns_of_five_cost_at_most_three_tenths_of_a_second() -> None:
+    """In memory; CPU time of this process."""
+    cast = [ChatAgent(FunctionModel(lambda _: "word " * 52), name=name) for name in "abcde"]
+    flow, spent = GroupChatBuilder("g").participants(cast).with_max_iterations(20).build(), []
+    for _ in range(3):
+        begun = time.process_time()
+        assert (await flow.run("go")).output(PatternResult).round_count == 20
+        spent.append(time.process_time() - begun)
+    assert min(spent) <= 0.3
 
 
 @pytest.mark.requirement("PA11", "PA13", "PA18")
