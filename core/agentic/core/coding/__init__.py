@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agentic.core.coding.findings import CodeFinding, FindingLevel, feedback_of
     from agentic.core.coding.fingerprints import CodeFingerprinter
     from agentic.core.coding.interpreter import CodeInterpreter
+    from agentic.core.coding.languages.jest import read_jest
     from agentic.core.coding.languages.junit import read_junit
     from agentic.core.coding.languages.language import CheckReport, CodeCheck, Language, TestsToRun
     from agentic.core.coding.languages.registry import find_language, language_tools
@@ -103,6 +104,7 @@ _HOMES = {
     **dict.fromkeys(("CodeFingerprinter",), "fingerprints"),
     **dict.fromkeys(("CodeInterpreter",), "interpreter"),
     **dict.fromkeys(("CheckReport", "CodeCheck", "Language", "TestsToRun"), "languages.language"),
+    **dict.fromkeys(("read_jest",), "languages.jest"),
     **dict.fromkeys(("read_junit",), "languages.junit"),
     **dict.fromkeys(("find_language", "language_tools"), "languages.registry"),
     **dict.fromkeys(
@@ -243,6 +245,7 @@ __all__ = [
     "find_language",
     "language_tools",
     "lesson_bucket",
+    "read_jest",
     "read_junit",
     "usual_plan",
 ]

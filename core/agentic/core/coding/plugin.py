@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @hookimpl
 def agentic_languages() -> Iterable[Language]:
-    """Bring Python, TypeScript and Rust."""
+    """Bring Python, Rust, and TypeScript with each of its test runners."""
     from agentic.core.coding.languages.python import PYTHON
     from agentic.core.coding.languages.rust import RUST
-    from agentic.core.coding.languages.typescript import TYPESCRIPT
+    from agentic.core.coding.languages.typescript import TYPESCRIPT, TYPESCRIPT_JEST, TYPESCRIPT_VITEST
 
-    return (PYTHON, RUST, TYPESCRIPT)
+    return (PYTHON, RUST, TYPESCRIPT, TYPESCRIPT_JEST, TYPESCRIPT_VITEST)

@@ -158,6 +158,30 @@ async def test_tests_that_never_end_are_a_finding(validator: SandboxValidator, l
     assert "it took longer than its limit of time" in found.findings[0].text
 
 
+@pytest.mark.requirement("BE07", "BE09")
+@pytest.mark.parametrize("language", ["typescript-vitest", "typescript-jest"])
+async def test_other_runners_can_test_typescript(validator: SandboxValidator, language: str) -> None:
+    package = "vitest" if language.endswith("vitest") else "@jest/globals"
+    head = f"import {{ expect, test }} from '{package}';\n"
+    tests = (
+        f"{head}import {{ double }} from './main.ts';\n"
+        "test('two', () => { expect(double(1)).toBe(2); });\n"
+        "test('three', () => { expect(double(1)).toBe(3); });\n"
+    )
+    code = SAMPLES["typescript"].good
+    assert (await validator.validate_code(code, language, tests)).compiles
+    assert not (await validator.validate_code(code, language, tests.replace("(1)", "('')"))).compiles
+    found = await validator.run_tests(code, language, tests)
+    assert (found.passed, found.report.test_count, found.report.tests_failed) == (False, 2, 1)
+    assert (found.findings[0].test, found.findings[0].line) == ("three", 4)
+    assert "3" in found.findings[0].text
+    only = await validator.run_tests(code, language, tests, "two")
+    assert (only.passed, only.report.test_count) == (True, 1)
+    assert not (await validator.run_tests(code, language, tests, "none of them")).passed
+    within = await validator.run_tests(f"{head}{code}test('one', () => {{ double(1); }});\n", language)
+    assert (within.passed, within.report.test_count) == (True, 1)
+
+
 @pytest.mark.requirement("SB01")
 async def test_a_sandbox_compiles_code_by_itself(validator: SandboxValidator) -> None:
     found = await validator.sandbox.compile("def double(x)\n    return 2 * x\n", "python")
@@ -168,7 +192,7 @@ async def test_names_and_aliases_find_a_language(validator: SandboxValidator) ->
     assert find_language("TS") is find_language("typescript")
     assert find_language(" py ").name == "python"
     with pytest.raises(
-        UnknownLanguageError, match=r"'cobol' is not known \(known: python, rust, typescript\)"
+        UnknownLanguageError, match=r"'cobol' is not known \(known: python, rust, typescript,"
     ):
         await validator.validate_code("", "cobol")
 

@@ -79,7 +79,7 @@ class LLMGeneratorExecutor(Executor):
         )
         reply = await ctx.once(_REPLY, lambda: self._ask(request))
         text, tokens = str(reply["text"]), int(str(reply["tokens"]))
-        code = code_in(text, language.names)
+        code = code_in(text, (*language.names, *language.marks))
         if not code.strip() and not self.takes_empty:
             raise NoCodeError(self.id, text)
         if self.yields_status:

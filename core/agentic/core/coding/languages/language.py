@@ -89,7 +89,8 @@ class Language:
             compiles both.
         signatures: Beginnings of lines that declare something others use.
         run: Runs the code as a program; None if it cannot be one. Its ``read`` is not used.
-        aliases: Other names, as models write them after the marks of a code block.
+        aliases: Other names.
+        marks: Names that models write after the marks of a code block, besides these names.
         finders: Finds its tools on the machine of a sandbox.
         instructions: Facts for a model that writes code for these checks.
     """
@@ -105,6 +106,7 @@ class Language:
     signatures: tuple[str, ...] = ()
     run: CodeCheck | None = None
     aliases: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
     finders: tuple[tuple[str, ToolFinder], ...] = ()
     instructions: str = ""
 

@@ -95,6 +95,24 @@ def find_typescript() -> SandboxTool:
     )
 
 
+def find_vitest() -> SandboxTool:
+    """Find vitest, in a folder with prepared tools."""
+    return _package("vitest", "vitest/vitest.mjs", "vitest@5")
+
+
+def find_jest() -> SandboxTool:
+    """Find jest, in a folder with prepared tools."""
+    return _package("jest", "jest/bin/jest.js", "jest@30")
+
+
+def _package(name: str, program: str, package: str) -> SandboxTool:
+    for folder in FOLDERS:
+        modules = folder / name / "node_modules"
+        if (modules / program).is_file():
+            return SandboxTool(mounts=((f"{name}/node_modules", modules),))
+    raise MissingToolError(name, f"npm install --ignore-scripts --prefix {FOLDERS[-1] / name} {package}")
+
+
 def find_rust() -> SandboxTool:
     """Find the compiler of Rust: its toolchain, and the linker of the system."""
     found = shutil.which("rustc")

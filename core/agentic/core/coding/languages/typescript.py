@@ -1,12 +1,14 @@
-"""TypeScript: its native compiler, and the test runner of node."""
+"""TypeScript: its native compiler, and a test runner: of node, vitest or jest."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 
 from agentic.core.coding.findings import MAX_FINDINGS, CodeFinding, FindingLevel, cut
 from agentic.core.coding.languages import tools
+from agentic.core.coding.languages.jest import JEST_REPORT, read_jest
 from agentic.core.coding.languages.junit import REPORT, read_junit
 from agentic.core.coding.languages.language import (
     CheckReport,
@@ -16,7 +18,7 @@ from agentic.core.coding.languages.language import (
     no_report,
 )
 from agentic.core.linear import LinearPattern
-from agentic.core.sandbox import SandboxResult
+from agentic.core.sandbox import SandboxResult, ToolFinder
 
 _FILE, _TEST_FILE = "main.ts", "main.test.ts"
 _OPTIONS: dict[str, object] = {
@@ -32,6 +34,10 @@ _OPTIONS: dict[str, object] = {
     "typeRoots": ["/tools/typescript/node_modules/@types"],
 }
 _LINT = {"noUnusedLocals": True, "noUnusedParameters": True, "noImplicitReturns": True}
+_VITEST, _JEST, _STRIP = "vitest.config.mjs", "jest.config.json", "strip_types.cjs"
+_STRIP_TYPES = """const { stripTypeScriptTypes } = require('node:module');
+module.exports = { process: (source) => ({ code: stripTypeScriptTypes(source) }) };
+"""
 _PACKAGE = ("package.json", '{"type": "module"}')
 _LINE = LinearPattern(r"^([^\s(][^(]{0,200})\((\d{1,9}),(\d{1,9})\): (error|warning) (TS\d{1,6}): (.*)$")
 _LONE = LinearPattern(r"^(error|warning) (TS\d{1,6}): (.*)$")
@@ -60,12 +66,13 @@ def _read_lint(result: SandboxResult) -> CheckReport:
     return CheckReport(findings=found, is_whole=report.is_whole)
 
 
-def _compiler(**more: object) -> CodeCheck:
+def _compiler(runner: str = "", **more: object) -> CodeCheck:
     options = json.dumps({"compilerOptions": {**_OPTIONS, **more}, "include": ["*.ts"]})
+    command = ("tsc", "-p", ".", "--pretty", "false")
     return CodeCheck(
-        command=("tsc", "-p", ".", "--pretty", "false"),
+        command=_with_packages(runner, *command) if runner else command,
         read=_read_lint if more else _read_compiler,
-        tools=("typescript",),
+        tools=("typescript", runner) if runner else ("typescript",),
         files=(("tsconfig.json", options), _PACKAGE),
         keep=(REPORT,),
     )
@@ -85,26 +92,109 @@ def _test(tests: TestsToRun) -> CodeCheck:
     )
 
 
+def _test_by_vitest(tests: TestsToRun) -> CodeCheck:
+    file = _TEST_FILE if tests.are_apart else _FILE
+    config = {"cacheDir": ".vite", "test": {"include": [file], "includeTaskLocation": True}}
+    return _check_by(
+        "vitest",
+        (
+            *("vitest/vitest.mjs", "run", "--config", _VITEST, "--configLoader", "native"),
+            *("--reporter=json", f"--outputFile={JEST_REPORT}"),
+        ),
+        tests,
+        ((_VITEST, f"export default {json.dumps(config)};\n"),),
+    )
+
+
+def _test_by_jest(tests: TestsToRun) -> CodeCheck:
+    file = _TEST_FILE if tests.are_apart else _FILE
+    config = {
+        "transform": {r"\.ts$": f"./{_STRIP}"},
+        "extensionsToTreatAsEsm": [".ts"],
+        "testEnvironment": "node",
+        "testMatch": [f"**/{file}"],
+        "watchman": False,
+        "cache": False,
+    }
+    options = ("--ci", "--runInBand", "--silent", "--testLocationInResults", "--json")
+    return _check_by(
+        "jest",
+        ("jest/bin/jest.js", "--config", _JEST, *options, f"--outputFile={JEST_REPORT}"),
+        tests,
+        ((_JEST, json.dumps(config)), (_STRIP, _STRIP_TYPES)),
+        # Jest runs ES modules only with this flag.
+        (("NODE_OPTIONS", "--experimental-vm-modules --no-warnings"),),
+    )
+
+
+def _check_by(
+    runner: str,
+    words: tuple[str, ...],
+    tests: TestsToRun,
+    files: tuple[tuple[str, str], ...],
+    environment: tuple[tuple[str, str], ...] = (),
+) -> CodeCheck:
+    """Return the check of a runner of npm; its command begins with the file of its program."""
+    chosen = ("--testNamePattern", _literal(tests.name)) if tests.name else ()
+    return CodeCheck(
+        command=_with_packages(runner, "node", f"node_modules/{words[0]}", *words[1:], *chosen),
+        read=partial(read_jest, is_filtered=bool(tests.name)),
+        tools=("node", runner),
+        files=(*files, _PACKAGE),
+        keep=(JEST_REPORT,),
+        environment=environment,
+    )
+
+
+def _with_packages(runner: str, *command: str) -> tuple[str, ...]:
+    """Return a command that finds the packages of a runner in the folder of the code, like any ES module."""
+    return ("sh", "-c", f'ln -s /tools/{runner}/node_modules node_modules && exec "$@"', "sh", *command)
+
+
 def _literal(name: str) -> str:
     """Return a pattern of JavaScript for a text itself."""
     return "".join(f"\\{sign}" if sign in r"\^$.*+?()[]{}|/" else sign for sign in name)
 
 
-TYPESCRIPT = Language(
-    name="typescript",
-    aliases=("ts",),
-    file=_FILE,
-    test_file=_TEST_FILE,
-    comment="//",
-    signatures=("export ",),
-    compile=_compiler(),
-    test=_test,
-    lint=_compiler(**_LINT),
-    run=CodeCheck(command=("node", _FILE), read=no_report, tools=("node",), files=(_PACKAGE,)),
-    finders=(("typescript", tools.find_typescript), ("node", tools.find_node)),
-    instructions=(
-        f"The code is the ES module {_FILE}, checked with `strict`; node removes its types, so write no "
-        "enums and no namespaces. Tests use `node:test` and `node:assert/strict`; tests in a file of their "
-        f"own import from `./{_FILE}`. Neither packages of npm nor the network can be used."
-    ),
+def _language(
+    name: str,
+    aliases: tuple[str, ...],
+    runner: str,
+    test: Callable[[TestsToRun], CodeCheck],
+    imports: str,
+    finders: tuple[tuple[str, ToolFinder], ...] = (),
+) -> Language:
+    return Language(
+        name=name,
+        aliases=aliases,
+        marks=("typescript", "ts"),
+        file=_FILE,
+        test_file=_TEST_FILE,
+        comment="//",
+        signatures=("export ",),
+        compile=_compiler(runner),
+        test=test,
+        lint=_compiler(runner, **_LINT),
+        run=None
+        if runner
+        else CodeCheck(command=("node", _FILE), read=no_report, tools=("node",), files=(_PACKAGE,)),
+        finders=(("typescript", tools.find_typescript), ("node", tools.find_node), *finders),
+        instructions=(
+            f"The code is the ES module {_FILE}, checked with `strict`; node removes its types, so write no "
+            f"enums and no namespaces. Tests use {imports}; tests in a file of their own import from "
+            f"`./{_FILE}`. Neither other packages of npm nor the network can be used."
+        ),
+    )
+
+
+TYPESCRIPT = _language("typescript", ("ts",), "", _test, "`node:test` and `node:assert/strict`")
+TYPESCRIPT_VITEST = _language(
+    *("typescript-vitest", ("ts-vitest",), "vitest", _test_by_vitest),
+    "`vitest`, from which they import `test` and `expect`",
+    (("vitest", tools.find_vitest),),
+)
+TYPESCRIPT_JEST = _language(
+    *("typescript-jest", ("ts-jest",), "jest", _test_by_jest),
+    "`jest`: they import `test` and `expect` from `@jest/globals`",
+    (("jest", tools.find_jest),),
 )
