@@ -61,6 +61,8 @@ def test_words_that_came_twice_without_numbers_are_put_right_by_the_whole_task(
     forgotten = TaskReader("x")
     shown(forgotten, *read, whole("", TaskState.COMPLETED))
     assert forgotten.outcome().text == (before if events else "")
+    shown(reader, whole(words[0], TaskState.WORKING))
+    assert (reader.outcome().text, reader.outcome().state) == (before, TaskState.COMPLETED)
     shown(reader, after)
     assert (reader.outcome().text, reader.is_done) == ("".join(words), True)
 

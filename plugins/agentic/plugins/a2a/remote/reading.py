@@ -139,7 +139,7 @@ class TaskReader:
         if kind == "task":
             yield from self._take_task(body)
         elif kind == "statusUpdate":
-            self._take_status(body.get("status"), body)
+            self._take_status(body)
         else:
             self.is_exact = self.is_exact and (sequence is not None or not body.get("append"))
             yield from self._take_artifact(body)
@@ -154,7 +154,9 @@ class TaskReader:
         yield from self._changed()
 
     def _take_task(self, body: dict[str, Any]) -> Iterator[Delta]:
-        self._take_status(body.get("status"), body)
+        if self.state.is_final and _state_of(body) is not self.state:
+            return  # of a server that has not heard of its end
+        self._take_status(body)
         self._history = _dicts(body.get("history"))
         artifacts = {
             str(one.get("artifactId") or number): _dicts(one.get("parts"))
@@ -165,14 +167,11 @@ class TaskReader:
         self.is_exact = True
         yield from self._changed()
 
-    def _take_status(self, status: object, body: dict[str, Any]) -> None:
-        if not isinstance(status, dict) or self.state.is_final:
+    def _take_status(self, body: dict[str, Any]) -> None:
+        state = _state_of(body)
+        if state is None or self.state.is_final:
             return
-        try:
-            self.state = TaskState(str(status.get("state")))
-        except ValueError:
-            return  # of a later version
-        self._status = status
+        self.state, self._status = state, body["status"]
         facts = _extension(body)
         if isinstance(facts.get("usage"), dict):
             self._usage = _usage(facts["usage"])
@@ -286,6 +285,14 @@ class TaskReader:
 
 
 _TEXT = frozenset({"text", "metadata", "mediaType"})
+
+
+def _state_of(body: dict[str, Any]) -> TaskState | None:
+    status = body.get("status")
+    try:
+        return TaskState(str(status.get("state"))) if isinstance(status, dict) else None
+    except ValueError:
+        return None  # of a later version
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:

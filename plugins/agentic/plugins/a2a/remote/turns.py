@@ -310,7 +310,7 @@ class RemoteTurn:
         except (NotPossibleError, UnknownRemoteTaskError):
             if not reader.is_settled:
                 raise
-            reader.is_exact = True  # it keeps no tasks that have ended
+        reader.is_exact = True  # or it keeps no tasks that have ended, or has an older one
 
     async def _read_events(self, connection: Connection, reader: TaskReader, after: int | None) -> None:
         try:
