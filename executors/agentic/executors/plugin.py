@@ -44,6 +44,7 @@ _COMMANDS = {
 _GROUPS = {
     "projects": ("projects.command:projects", "Manage projects, with their agents and rows."),
     "agents": ("agents.command:agents", "Manage agents (configured platforms)."),
+    "crawls": ("crawls:crawls", "Show and release crawls that hold pages."),
     "dead-letters": (
         "executions.dead_letters:dead_letters",
         "Manage dead letters (items that failed for good).",

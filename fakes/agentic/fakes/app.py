@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from agentic.fakes.feeds.site import Feeds
 from agentic.fakes.hackernews.api import HackerNews
 from agentic.fakes.jobs.board import Board
 from agentic.fakes.news.site import DRAFTS, News
+from agentic.fakes.redesign.orders import RedesignedSite
 from agentic.fakes.shop.site import PRIVATE, Shop
 
 if TYPE_CHECKING:
@@ -68,11 +69,12 @@ def create_app(
     from agentic.fakes.firecrawl.api import Firecrawl
 
     chosen = control or Control()
+    redesigned = partial(RedesignedSite, redesigns=chosen.redesigns)
     routes = [
         Mount("/hackernews", app=SiteApp(_hackernews(seed, stories))),
-        Mount("/shop", app=SiteApp(_shop(seed, products))),
+        Mount("/shop", app=SiteApp(redesigned(_shop(seed, products), "/shop"))),
         Mount("/feeds", app=SiteApp(Feeds(seed, orders=chosen.feeds))),
-        Mount("/news", app=SiteApp(News(seed, chosen.revisions))),
+        Mount("/news", app=SiteApp(redesigned(News(seed, chosen.revisions), "/news"))),
         *_talking(seed, chosen),
         Route("/robots.txt", _robots),
     ]

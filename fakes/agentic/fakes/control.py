@@ -20,6 +20,7 @@ from agentic.fakes.jobs.sessions import Sessions
 from agentic.fakes.jobs.tokens import Tokens
 from agentic.fakes.news.revisions import Revisions
 from agentic.fakes.reddit.account import RedditAccount
+from agentic.fakes.redesign.orders import Redesigns
 from agentic.fakes.sink import Sink
 
 __all__ = ["Control", "Fault"]
@@ -46,6 +47,7 @@ class Control:
         github: Who has asked GitHub how often, and what has changed there.
         reddit: The same of Reddit.
         sink: What webhooks sent.
+        redesigns: New layouts of the shop and the newspaper.
     """
 
     def __init__(self) -> None:
@@ -66,6 +68,7 @@ class Control:
         self.github = GithubAccount(now)
         self.reddit = RedditAccount(now)
         self.sink = Sink()
+        self.redesigns = Redesigns()
 
     def add(self, fault: Fault) -> None:
         """Let ``fault`` happen from now on; of several that fit a request, the oldest happens."""
@@ -79,7 +82,15 @@ class Control:
             self._requests.clear()
             self._peak = self._in_flight
         memories = (self.sessions, self.tokens, self.revisions, self.rate_limits, self.flakes, self.sink)
-        for memory in (*memories, self.feeds, self.firecrawl, self.github, self.reddit, self.clock):
+        for memory in (
+            *memories,
+            self.redesigns,
+            self.feeds,
+            self.firecrawl,
+            self.github,
+            self.reddit,
+            self.clock,
+        ):
             memory.reset()
 
     def stats(self) -> dict[str, JSONValue]:

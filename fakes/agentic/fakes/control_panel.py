@@ -18,6 +18,7 @@ from agentic.fakes.github.account import GithubOrder
 from agentic.fakes.jobs.sessions import SessionOrder
 from agentic.fakes.news.revisions import Revision
 from agentic.fakes.reddit.account import RedditOrder
+from agentic.fakes.redesign.orders import Redesign
 
 OrderT = TypeVar("OrderT", bound=BaseModel)
 
@@ -39,6 +40,7 @@ class ControlPanel:
             Route(f"{CONTROL}/clock", self.change_time, methods=["POST"]),
             Route(f"{CONTROL}/sessions", self.change_sessions, methods=["POST"]),
             Route(f"{CONTROL}/revise", self.revise, methods=["POST"]),
+            Route(f"{CONTROL}/redesign", self.redesign, methods=["POST"]),
             Route(f"{CONTROL}/feeds", self.change_feeds, methods=["POST"]),
             Route(f"{CONTROL}/firecrawl", self.change_account, methods=["POST"]),
             Route(f"{CONTROL}/github", self.change_github, methods=["POST"]),
@@ -78,6 +80,13 @@ class ControlPanel:
         order = await _read(Revision, request)
         if isinstance(order, Revision):
             self._control.revisions.add(order)
+        return _told(order)
+
+    async def redesign(self, request: Request) -> Response:
+        """``POST /__control/redesign``: give pages of the shop or the newspaper another layout."""
+        order = await _read(Redesign, request)
+        if isinstance(order, Redesign):
+            self._control.redesigns.add(order)
         return _told(order)
 
     async def change_feeds(self, request: Request) -> Response:

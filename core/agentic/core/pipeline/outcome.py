@@ -138,6 +138,9 @@ def _losses(of: Evidence) -> Iterator[str]:
     allowed, pages, result = of.limits.partial_above, of.pages, of.result
     lacks_pages = pages is not None and exceeds(pages.failed, allowed, of=pages.done + pages.failed)
     lacks_items = exceeds(of.lost_items, allowed, of=len(result.items) + of.lost_items)
+    if pages is not None and pages.drift:
+        held = f" ({_counted(pages.held, 'page')} not fetched)" if pages.held else ""
+        yield f"{'; '.join(pages.drift)}{held}"
     yield from shortfalls(result, pages=lacks_pages, items=lacks_items, steps=of.lost_steps > 0)
     if loss := _rejected(of.saved, of.warnings, allowed):
         yield loss

@@ -134,6 +134,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         from agentic.core.pipeline import PipelineResult
         from agentic.mappers import ExecutionModel
         from agentic.mappers.catalog.dead_letters import store_dead_letters
+        from agentic.mappers.crawl.profiles import learn_profiles
 
         is_kept = super().save_results(results)
         execution = self.db_session.get(ExecutionModel, self.execution_id)
@@ -141,6 +142,8 @@ class PipelineAgentExecutor(BaseAgentExecutor):
             result = PipelineResult.model_validate(results)
             store_dead_letters(self.db_session, execution, result)
             self._result = result
+            if self.judgement.outcome != "failed":
+                learn_profiles(self.db_session, execution)
         return is_kept
 
     @property
@@ -206,7 +209,9 @@ class _Frontiers:
         return store
 
     def _make(self, execution_id: str) -> SqlCrawlStore:
+        from agentic.executors.notifications.noticing import notice_held
         from agentic.mappers.crawl.frontier import SqlCrawlStore
+        from agentic.mappers.crawl.profiles import load_profiles
 
         agent = self._executor.agent
         executor = type(self._executor)(agent, execution_id)
@@ -217,6 +222,8 @@ class _Frontiers:
             save=partial(_save, executor, self._pipeline),
             mark_gone=executor.mark_gone,
             load=executor.load_page,
+            profiles=partial(load_profiles, project_id=agent.project_id, agent_id=agent.id),
+            note_held=partial(notice_held, agent=agent, execution_id=execution_id),
         )
 
 

@@ -32,6 +32,7 @@ from agentic.mappers.tables.notifications import NotificationEvent
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
+    from agentic.core.pipeline.drift.incidents import Incident
     from agentic.core.types import JSONValue
     from agentic.mappers import EndedExecution
     from agentic.mappers.tables.notifications import NotificationRuleModel, RowNoteModel
@@ -65,6 +66,43 @@ def notice_end(
         if went_away(exc):
             raise
         log.warning("notifications.dropped", execution_id=ended.execution_id, reason=line_of(exc))
+
+
+def notice_held(
+    session: Session, incidents: Sequence[Incident], *, agent: AgentModel, execution_id: str
+) -> None:
+    """Add the event that pages of a crawl are held to the outbox, for the rules that want it.
+
+    Args:
+        session: In the transaction from which on they are held.
+        incidents: Why they are.
+        agent: The agent that crawls.
+        execution_id: Its execution.
+    """
+    rules = rules_of_agent(session, agent.project_id, agent.id)
+    wanted = [rule for rule in rules if NotificationEvent.HELD in rule.events.split()]
+    execution = session.get(ExecutionModel, execution_id)
+    if not wanted or execution is None:
+        return
+    facts = masked_data(
+        {
+            "project": agent.project.name,
+            "agent": agent.agent_name,
+            "platform": agent.agent_platform,
+            "status": str(NotificationEvent.HELD),
+            "attempt": execution.attempts,
+            "counts": {},
+            "reason": _short("; ".join(incident.words for incident in incidents)),
+            "failure_class": None,
+            "first_failure": None,
+            "incidents": [incident.model_dump(mode="json") for incident in incidents],
+        }
+    )
+    found = [
+        NewNotification(rule_id=rule.id, event=NotificationEvent.HELD, facts=facts, delay_s=rule.digest_s)
+        for rule in wanted
+    ]
+    add_notifications(session, agent.project_id, execution_id, execution.attempts, found)
 
 
 def _notice(

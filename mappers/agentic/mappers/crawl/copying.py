@@ -40,7 +40,8 @@ def copy_crawl(session: Session, execution: ExecutionModel, made: ExecutionModel
     """Copy the crawl of ``execution`` to ``made``: pages to work on again as new, the others unchanged."""
     new = literal(FrontierState.NEW, FrontierModel.state.type)
     mine = (FrontierModel.project_id == execution.project_id, FrontierModel.run == execution.id)
-    state = case((FrontierModel.state == FrontierState.TAKEN, new), else_=FrontierModel.state)
+    is_open = FrontierModel.state.in_([FrontierState.TAKEN, FrontierState.HELD])
+    state = case((is_open, new), else_=FrontierModel.state)
     parts = [  # a crawl claims the oldest pages first
         ((*_PAGE, "page_key"), new, again.read),
         (_PAGE, new, again.fetch),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from operator import itemgetter
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from agentic.core.actors import Page
 from agentic.core.http import url_key
 from agentic.core.http.exits.uses import ProxyUse, added_uses, dump_uses, load_uses
-from agentic.core.pipeline.crawl.page_items import count_items
+from agentic.core.pipeline.crawl.page_items import count_items, items_of
 from agentic.core.pipeline.crawl.store import (
     CountedWarning,
     CrawlBatch,
@@ -26,15 +26,19 @@ from agentic.core.pipeline.crawl.store import (
     SiteMove,
     SliceId,
 )
+from agentic.core.pipeline.drift.crawls import CrawlWatch, WatchedPage, load_crawl_watch
+from agentic.core.pipeline.drift.incidents import Incident
+from agentic.core.pipeline.drift.profiles import Expectation, KindProfile
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.policies.records import attempt_records
 from agentic.core.pipeline.steps.state import FailureTally
 from agentic.core.threads import in_thread
-from agentic.core.types import EXCLUDED_CLASSES, SaveCounts
+from agentic.core.types import EXCLUDED_CLASSES, JSONValue, SaveCounts
 from agentic.mappers.content import clean_text
 from agentic.mappers.crawl.failures import failure_tallies
 from agentic.mappers.crawl.statements import (
     ADD,
+    AGAIN,
     CLAIM,
     CLAIM_ELSEWHERE,
     CLAIM_STORED,
@@ -42,13 +46,17 @@ from agentic.mappers.crawl.statements import (
     COUNTS,
     FREE,
     GIVE_BACK,
+    HOLD,
     MARK_DONE,
     MARK_FAILED,
     MOVE,
+    RELEASE,
     STATES,
     STORE_USES,
+    STORE_WATCH,
     TAKE_TURN,
     USES,
+    WATCH,
 )
 from agentic.mappers.crawl.warnings import counted_warnings, dump_warnings
 from agentic.mappers.database.database import Database, hot_transaction
@@ -58,6 +66,8 @@ from agentic.mappers.tables.core import CrawlModel, FrontierState
 RowSink = Callable[[Session, Sequence[CrawledPage]], SaveCounts]
 GoneSink = Callable[[Session, Sequence[FailedPage]], SaveCounts]
 PageSource = Callable[[Session, str], Page | None]
+ProfileSource = Callable[[Session], Mapping[str, KindProfile]]
+IncidentSink = Callable[[Session, Sequence[Incident]], None]
 
 KNOWN_KEYS = 50_000
 """How many known links a store remembers: pages of a site repeat the same links."""
@@ -73,7 +83,7 @@ class SqlCrawlStore:
     page anyway, the first commit counts; the later one stores nothing for that page.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the hooks of its platform
         self,
         database: Database,
         *,
@@ -82,6 +92,8 @@ class SqlCrawlStore:
         save: RowSink,
         mark_gone: GoneSink | None = None,
         load: PageSource | None = None,
+        profiles: ProfileSource | None = None,
+        note_held: IncidentSink | None = None,
     ) -> None:
         """Create the store; nothing is read or written yet.
 
@@ -93,6 +105,8 @@ class SqlCrawlStore:
             mark_gone: Marks the rows of pages that no longer exist, in the transaction that marks them
                 failed.
             load: Returns a stored page by its key; by default no page is stored.
+            profiles: Returns the profiles of healthy pages, by their kind; by default none is known.
+            note_held: Called with new incidents, in the transaction from which on their pages are held.
         """
         self._database = database
         self._project_id = project_id
@@ -100,6 +114,10 @@ class SqlCrawlStore:
         self._save = save
         self._mark_gone = mark_gone
         self._load = load
+        self._profiles = profiles
+        self._note_held = note_held
+        self._expected: Mapping[str, Expectation] | None = None
+        self._watched: tuple[str | None, CrawlWatch] = (None, CrawlWatch())
         self._mine: dict[str, Value] = {"project_id": project_id, "run": run}
         self._known: set[str] = set()
         self._beyond: set[str] = set()
@@ -148,6 +166,78 @@ class SqlCrawlStore:
         """Return the requests through each of several proxies, of all commits so far."""
         return await in_thread(self._proxies)
 
+    async def markers(self) -> Mapping[str, Sequence[str]]:
+        """Return texts in the markup of healthy pages, by the key of their kind."""
+        return await in_thread(self._markers)
+
+    async def incidents(self) -> Sequence[Incident]:
+        """Return the incidents that are not settled."""
+        return await in_thread(self._incidents)
+
+    async def release(self, *, is_accepted: bool) -> None:
+        """Make held pages new again; unless accepted, the pages that raised the alarm are fetched again."""
+        await in_thread(self._release, is_accepted)
+
+    def _markers(self) -> Mapping[str, Sequence[str]]:
+        with self._database.reading() as session:
+            expected = self._expectations(session)
+        return {key: one.profile.markers for key, one in expected.items() if one.template is not None}
+
+    def _expectations(self, session: Session) -> Mapping[str, Expectation]:
+        if self._expected is None:
+            found = {} if self._profiles is None else self._profiles(session)
+            self._expected = {key: Expectation(profile) for key, profile in found.items()}
+        return self._expected
+
+    def _incidents(self) -> Sequence[Incident]:
+        with self._database.reading() as session:
+            crawl = session.get(CrawlModel, (self._project_id, self._run))
+            return () if crawl is None else load_crawl_watch(crawl.watch).incidents
+
+    def _release(self, is_accepted: bool) -> None:
+        with hot_transaction(self._database) as cursor:
+            self._take_turn(cursor)
+            watch = self._read_watch(cursor)
+            keys = watch.settle(is_accepted=is_accepted)
+            released = cursor.rows(RELEASE, self._mine)
+            again = cursor.rows(AGAIN, {**self._mine, "keys": json.dumps([*keys])}) if keys else []
+            self._store_watch(cursor, watch, frozenset())
+            items = sum(count or 0 for (count,) in again)
+            self._count(cursor, FrontierCounts(held=-len(released), done=-len(again), items=-items))
+
+    def _watch(
+        self, session: Session, cursor: DriverCursor, pages: Sequence[CrawledPage], *, holds: bool
+    ) -> Sequence[Incident]:
+        """Add pages to the watch; return the incidents that begin with them."""
+        watched = [
+            WatchedPage(page.url_key, page.url, page.content_hash, page.sight, _fields_of(page))
+            for page in pages
+            if page.sight is not None and not page.is_reread
+        ]
+        if not watched:
+            return ()
+        watch = self._read_watch(cursor)
+        found = watch.note(watched, self._expectations(session))
+        held = frozenset(one.kind for one in watch.incidents) if holds else frozenset()
+        self._store_watch(cursor, watch, held)
+        return found
+
+    def _read_watch(self, cursor: DriverCursor) -> CrawlWatch:
+        known, watch = self._watched
+        self._watched = (None, CrawlWatch())  # it is known again once it is stored
+        for (text,) in cursor.rows(WATCH, self._mine):
+            return watch if text is not None and text == known else load_crawl_watch(text)
+        return CrawlWatch()
+
+    def _store_watch(self, cursor: DriverCursor, watch: CrawlWatch, held: Collection[str]) -> None:
+        text = clean_text(watch.dump())
+        cursor.run(STORE_WATCH, {**self._mine, "new_watch": text, "new_holds": " ".join(sorted(held))})
+        self._watched = (text, watch)
+
+    def _hold(self, cursor: DriverCursor, slice_id: SliceId, keys: Sequence[str]) -> int:
+        rows = [{**self._mine, "page_key": key, "own_holder": str(slice_id)} for key in keys]
+        return cursor.run_each(HOLD, rows) if rows else 0
+
     def _proxies(self) -> Sequence[ProxyUse]:
         with self._database.reading() as session:
             crawl = session.get(CrawlModel, (self._project_id, self._run))
@@ -186,13 +276,15 @@ class SqlCrawlStore:
     ) -> Exchange:
         with self._database.joined(starts_hot=True) as session:
             with driver_cursor(session) as cursor:
-                if batch.done or batch.failed or batch.links or batch.proxies:  # claims alone never wait
+                is_write = batch.done or batch.failed or batch.links or batch.proxies or batch.held
+                if is_write:  # claims alone never wait
                     self._take_turn(cursor)
                 added = self._add(cursor, batch.links)  # first: a failed page may be one of them
                 fresh, given_up, again, item_count = self._mark(cursor, batch)
                 beyond = self._unknown(cursor, batch.beyond)
                 self._move(cursor, batch.moves)
                 self._add_uses(cursor, batch.proxies)
+                held = self._hold(cursor, slice_id, batch.held)
                 entries = self._claim(cursor, slice_id, limit, without)
             saved = self._save(session, fresh) if fresh else SaveCounts()
             gone = [page for page in given_up if page.gone_status and page.has_row]
@@ -207,13 +299,17 @@ class SqlCrawlStore:
                 beyond=len(beyond),
                 outside=batch.outside,
                 reread=_count_reread(fresh) + _count_reread(given_up) - _count_reread(again),
+                held=held,
                 saved=saved,
             )
             with driver_cursor(session) as cursor:
+                incidents = self._watch(session, cursor, fresh, holds=batch.holds_drift)
                 counts = self._count(cursor, change)
+            if incidents and batch.holds_drift and self._note_held is not None:
+                self._note_held(session, incidents)
         self._remember(batch.links)
         self._note_beyond(beyond)
-        return Exchange(saved=saved, entries=entries, counts=counts)
+        return Exchange(saved=saved, entries=entries, counts=counts, incidents=incidents)
 
     def _give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
         with hot_transaction(self._database) as cursor:
@@ -307,7 +403,7 @@ class SqlCrawlStore:
         self._known.update(link.url_key for link in links)
 
     def _count(self, cursor: DriverCursor, change: FrontierCounts) -> FrontierCounts:
-        if not (change.total or change.done or change.failed):
+        if not (change.total or change.done or change.failed or change.held):
             return _counts(cursor.rows(COUNTS, self._mine))
         saved = change.saved
         added: dict[str, Value] = {
@@ -320,6 +416,7 @@ class SqlCrawlStore:
             "beyond": change.beyond,
             "outside": change.outside,
             "reread": change.reread,
+            "held": change.held,
             "inserted": saved.inserted,
             "updated": saved.updated,
             "unchanged": saved.unchanged,
@@ -354,8 +451,8 @@ class SqlCrawlStore:
 def _counts(rows: Sequence[tuple[Any, ...]]) -> FrontierCounts:
     if not rows:
         return FrontierCounts()
-    moves, to_reread, unstored, is_offline, *counted = rows[0]
-    total, done, failed, excluded, items, beyond, outside, reread, *saved = counted
+    moves, to_reread, unstored, is_offline, holds, *counted = rows[0]
+    total, done, failed, excluded, items, beyond, outside, reread, held, *saved = counted
     return FrontierCounts(
         total=total,
         done=done,
@@ -370,7 +467,13 @@ def _counts(rows: Sequence[tuple[Any, ...]]) -> FrontierCounts:
         reread=reread,
         unstored=unstored,
         is_offline=bool(is_offline),
+        held=held,
+        holds=frozenset(holds.split()),
     )
+
+
+def _fields_of(page: CrawledPage) -> list[Mapping[str, JSONValue]]:
+    return [item.fields for item in items_of(page)]
 
 
 def _count_reread(pages: Sequence[CrawledPage] | Sequence[FailedPage]) -> int:

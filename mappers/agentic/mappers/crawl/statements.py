@@ -144,6 +144,33 @@ GIVE_BACK = CompiledStatement(
     .values(holder=null(), state=FrontierState.NEW.value, attempts=FRONTIER.c.attempts - 1)
 )
 
+HOLD = CompiledStatement(
+    update(FRONTIER)
+    .where(*_page(), FRONTIER.c.state == FrontierState.TAKEN.value, FRONTIER.c.holder == _HOLDER)
+    .values(holder=null(), state=FrontierState.HELD.value, attempts=FRONTIER.c.attempts - 1)
+)
+"""Holds a page that a slice claimed and did not fetch."""
+
+RELEASE = CompiledStatement(
+    update(FRONTIER)
+    .where(*_mine(FRONTIER), FRONTIER.c.state == FrontierState.HELD.value)
+    .values(state=FrontierState.NEW.value)
+    .returning(FRONTIER.c.id)
+)
+"""Makes all held pages new again."""
+
+AGAIN = CompiledStatement(
+    update(FRONTIER)
+    .where(
+        *_mine(FRONTIER),
+        FRONTIER.c.state == FrontierState.DONE.value,
+        FRONTIER.c.url_key.bool_op("IN")(OneOf(_text("keys"))),
+    )
+    .values(state=FrontierState.NEW.value, page_key=null(), attempts=0)
+    .returning(FRONTIER.c.item_count)
+)
+"""Makes fetched pages new again, to be fetched once more."""
+
 FREE = CompiledStatement(
     update(FRONTIER)
     .where(
@@ -164,6 +191,7 @@ COUNT_NAMES = (
     "beyond",
     "outside",
     "reread",
+    "held",
     "inserted",
     "updated",
     "unchanged",
@@ -178,10 +206,11 @@ _COUNTED = insert(CRAWLS).values(
     to_reread=0,
     unstored=0,
     is_offline=false(),
+    holds="",
     **{name: bindparam(name, type_=Integer) for name in COUNT_NAMES},
 )
 
-_FIXED = ("moves", "to_reread", "unstored", "is_offline")
+_FIXED = ("moves", "to_reread", "unstored", "is_offline", "holds")
 
 _COUNT_COLUMNS = [CRAWLS.c[name] for name in (*_FIXED, *COUNT_NAMES)]
 
@@ -201,6 +230,14 @@ USES = CompiledStatement(select(CRAWLS.c.proxies).where(*_mine(CRAWLS)))
 
 STORE_USES = CompiledStatement(update(CRAWLS).where(*_mine(CRAWLS)).values(proxies=_text("new_proxies")))
 """Stores the requests through each proxy."""
+
+WATCH = CompiledStatement(select(CRAWLS.c.watch).where(*_mine(CRAWLS)))
+"""Reads the watch over a crawl's pages."""
+
+STORE_WATCH = CompiledStatement(
+    update(CRAWLS).where(*_mine(CRAWLS)).values(watch=_text("new_watch"), holds=_text("new_holds"))
+)
+"""Stores the watch, and the kinds that are held."""
 
 COUNTS = CompiledStatement(select(*_COUNT_COLUMNS).where(*_mine(CRAWLS)))
 

@@ -44,6 +44,7 @@ class FrontierState(StrEnum):
     TAKEN = "taken"
     DONE = "done"
     FAILED = "failed"
+    HELD = "held"
 
 
 def names(states: type[StrEnum], length: int) -> Enum:
@@ -177,6 +178,7 @@ class FrontierModel(Base):
     fetch the page if there was more than one; ``content_hash`` is of the body; ``is_letter`` marks a page to
     keep with the dead letters. ``page_key`` is the key of the address at the end of its redirects, known once
     it was fetched: a new page that has one is read from storage. ``item_count`` counts items with a value.
+    A ``held`` page is like a new one, but no slice claims it: its kind has drifted.
     """
 
     __tablename__ = "frontier"
@@ -217,6 +219,9 @@ class CrawlModel(Base):
 
     ``proxies`` counts the requests through each of several proxies, as JSON: see
     :mod:`agentic.core.http.exits.uses`.
+
+    ``held`` counts held pages, ``holds`` names their kinds, separated by blanks, and ``watch`` is the
+    evidence so far, as JSON: see :mod:`agentic.core.pipeline.drift.crawls`.
     """
 
     __tablename__ = "crawls"
@@ -240,6 +245,29 @@ class CrawlModel(Base):
     unstored: Mapped[int] = mapped_column(default=0, server_default="0")
     is_offline: Mapped[bool] = mapped_column(default=False, server_default=false())
     proxies: Mapped[str | None] = mapped_column(Text)
+    held: Mapped[int] = mapped_column(default=0, server_default="0")
+    holds: Mapped[str] = mapped_column(Text, default="", server_default="")
+    watch: Mapped[str | None] = mapped_column(Text)
+
+
+class CrawlProfileModel(Base):
+    """Healthy pages of one kind, learnt from good executions of an agent.
+
+    Attributes:
+        kind: Hash of the rule that reads them: a changed rule begins a new profile.
+        profile: See :class:`agentic.core.pipeline.drift.profiles.KindProfile`.
+        updated_at: When an execution was added.
+    """
+
+    __tablename__ = "crawl_profiles"
+
+    project_id: Mapped[str] = owner()
+    agent_id: Mapped[str] = mapped_column(
+        String(ID_LENGTH), ForeignKey("agents.id", ondelete="CASCADE"), primary_key=True
+    )
+    kind: Mapped[str] = mapped_column(String(16), primary_key=True)
+    profile: Mapped[str] = mapped_column(Text)
+    updated_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
 
 
 class KeptTotalsModel(Base):

@@ -25,6 +25,7 @@ class NotificationEvent(StrEnum):
     NEW = "new"
     CHANGED = "changed"
     DRIFT = "drift"
+    HELD = "held"
 
 
 class Channel(StrEnum):

@@ -50,6 +50,8 @@ from agentic.mappers.catalog.executions import add_warnings, cancel_unbegun
 from agentic.mappers.catalog.pipelines import find_stored
 from agentic.mappers.catalog.schedules import remove_schedule
 from agentic.mappers.crawl.failures import failed_pages, failure_tallies, known_pages
+from agentic.mappers.crawl.held import held_crawls
+from agentic.mappers.crawl.profiles import load_profiles
 from agentic.mappers.crawl.warnings import counted_warnings
 from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.mappers.ledger.sql import EVENTS
@@ -181,6 +183,8 @@ CALLS: dict[str, Call] = {
     ),
     "failure_tallies": lambda at, of: at.read(lambda s: len(failure_tallies(s, at.id, of.execution, 1))),
     "counted_warnings": lambda at, of: at.read(lambda s: len(counted_warnings(s, at.id, of.execution))),
+    "held_crawls": lambda at, of: at.read(lambda s: len(held_crawls(s, at.id, of.waiting))),
+    "load_profiles": lambda at, of: at.read(lambda s: len(load_profiles(s, at.id, of.agent_id))),
     "known_pages": lambda at, of: at.read(lambda s: len(known_pages(s, at.id, of.execution))),
     "failed_pages": lambda at, of: at.read(lambda s: len(failed_pages(s, at.id, of.execution, None))),
     "finish_execution": lambda at, of: at.read(lambda s: finish_execution(s, at.id, of.failed, SUCCEEDED)),

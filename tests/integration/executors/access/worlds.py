@@ -49,7 +49,13 @@ from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.mappers.notifications.outbox import NewNotification, add_notifications, claim, pending_of
 from agentic.mappers.notifications.rules import put_rule
 from agentic.mappers.runs.requests import open_requests
-from agentic.mappers.tables.core import CrawlModel, DeadLetterModel, FrontierModel, FrontierState
+from agentic.mappers.tables.core import (
+    CrawlModel,
+    CrawlProfileModel,
+    DeadLetterModel,
+    FrontierModel,
+    FrontierState,
+)
 from agentic.mappers.tables.notifications import Channel, NotificationEvent, RowNoteModel
 from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.sessions import SqlSessions
@@ -166,6 +172,8 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
     _run(database, project_id, word, run_id)
     with database.writing() as session:
         letter = _crawl(session, project_id, done.id, word)
+        session.add(CrawlModel(project_id=project_id, run=waiting.id, total=1, held=1, holds="k"))
+        session.add(CrawlProfileModel(project_id=project_id, agent_id=agents[0].id, kind="k", profile="{}"))
         for name, execution in ((f"{word}-labels", done), ("twin", failed)):
             _evaluate(session, project_id, name, execution.id, agents[0].id, word)
         known = tables()

@@ -41,6 +41,7 @@ from agentic.core.pipeline import (
     parse_spec,
 )
 from agentic.core.pipeline.crawl.page_items import items_of
+from agentic.core.pipeline.drift.incidents import Incident
 from agentic.core.pipeline.steps.state import FailureTally
 from agentic.core.types import JSONValue, SaveCounts
 
@@ -167,6 +168,15 @@ class MemoryFrontier:
 
     async def proxies(self) -> Sequence[ProxyUse]:
         return added_uses((), (use for batch in self.commits for use in batch.proxies))
+
+    async def markers(self) -> Mapping[str, Sequence[str]]:
+        return {}
+
+    async def incidents(self) -> Sequence[Incident]:
+        return ()
+
+    async def release(self, *, is_accepted: bool) -> None:
+        raise NotImplementedError
 
     def urls(self, state: str) -> list[str]:
         return [self.links[key].url for key, found in self.states.items() if found == state]

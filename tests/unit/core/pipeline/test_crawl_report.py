@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
 
 from agentic.core.graph import CustomEvent, EventKind, WorkflowContext, WorkflowEvent
-from agentic.core.pipeline.crawl.report import CRAWL_PROGRESS, CrawlReport
+from agentic.core.pipeline.crawl.report import CRAWL_DRIFTED, CRAWL_PROGRESS, CrawlReport
 from agentic.core.pipeline.crawl.statistics import (
     KEPT_CRAWLS,
     KEPT_HOSTS,
@@ -26,6 +26,7 @@ from agentic.core.pipeline.crawl.store import (
     FrontierCounts,
     FrontierEntry,
 )
+from agentic.core.pipeline.drift.incidents import Cause, FieldFault, Incident
 from agentic.core.types import RunId, SaveCounts
 
 
@@ -124,6 +125,16 @@ async def test_a_commit_is_told_with_counts_failures_and_hosts(
             "b:8": {"pages": 0, "failed": 1, "waiting": 0},
         },
     }
+
+
+async def test_pages_that_have_drifted_are_told_with_their_fields(report: CrawlReport, told: Told) -> None:
+    fault = FieldFault(field="price", fault="missing", pages=7, of=7, usual=0.01)
+    incident = Incident(kind="k", label="*/p/*", cause=Cause.LAYOUT, faults=(fault,), urls=("http://a/1",))
+    found = replace(exchange(), incidents=[incident])
+    await report.committed(CrawlBatch(holds_drift=True), found)
+    [event] = told.events
+    assert event.type == CRAWL_DRIFTED
+    assert event.data == {**incident.model_dump(mode="json"), "is_held": True}
 
 
 async def test_a_commit_is_told_as_progress_too(report: CrawlReport, told: Told) -> None:

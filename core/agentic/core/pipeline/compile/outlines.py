@@ -62,6 +62,15 @@ class _NoOutside:
     async def proxies(self) -> NoReturn:
         self._refuse()
 
+    async def markers(self) -> NoReturn:
+        self._refuse()
+
+    async def incidents(self) -> NoReturn:
+        self._refuse()
+
+    async def release(self, *, is_accepted: bool) -> NoReturn:  # noqa: ARG002 - the port's
+        self._refuse()
+
     def _refuse(self) -> NoReturn:
         raise PipelineError(
             f"this is an outline of pipeline {self._pipeline!r}; run the result of compile_pipeline"

@@ -30,9 +30,9 @@ def border_notes(step: CrawlStep, counts: FrontierCounts) -> Iterator[str]:
             f"{_counted(counts.left, 'known page')} not fetched because only stored pages were read again: "
             "repeat it with --failed, which fetches them and the failed pages"
         )
-    elif counts.left:
+    elif left := counts.left - counts.held:
         yield (
-            f"{_counted(counts.left, 'known page')} left because of max_pages ({step.max_pages}): raise it, "
+            f"{_counted(left, 'known page')} left because of max_pages ({step.max_pages}): raise it, "
             "or set rules in follow"
         )
     if counts.beyond:

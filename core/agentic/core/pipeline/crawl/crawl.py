@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import ClassVar, cast
 
 from pydantic import ValidationError
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Failure, ModelUse, describe_failure
 from agentic.core.actors.model_use import add_use
-from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
+from agentic.core.graph import CrashPolicy, Executor, RequestExpiredError, WorkflowContext, handler
 from agentic.core.http import HttpError
 from agentic.core.http.exits.uses import ProxyTally, counting_proxies, take_uses
 from agentic.core.http.sessions.url_credentials import UrlCredentials
@@ -24,6 +25,8 @@ from agentic.core.pipeline.crawl.seeding import FailedPart, Seeding, listed_page
 from agentic.core.pipeline.crawl.slice import CrawlSlice, SliceLimits
 from agentic.core.pipeline.crawl.statistics import RunningCrawls
 from agentic.core.pipeline.crawl.store import CrawlBatch, CrawlStore, FrontierCounts, SliceId
+from agentic.core.pipeline.drift.incidents import DriftAnswer
+from agentic.core.pipeline.drift.looking import PageWatchers
 from agentic.core.pipeline.errors import StepFailedError
 from agentic.core.pipeline.expressions.expressions import SECRETS, Path
 from agentic.core.pipeline.expressions.secret_masking import Hidden, read_secrets
@@ -84,6 +87,34 @@ class CrawlTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlHold:
+    """A crawl with nothing left to fetch but held pages; ``turn`` continues it."""
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.crawl.CrawlHold"
+
+    turn: CrawlTurn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldPages:
+    """The question about held pages; the answer is a :class:`DriftAnswer`.
+
+    Attributes:
+        step: The step, by its number and id.
+        held: Pages that wait.
+        why: A line for each kind of pages.
+        answer: The possible answers.
+    """
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.crawl.HeldPages"
+
+    step: str
+    held: int
+    why: tuple[str, ...]
+    answer: str = " | ".join(DriftAnswer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlTools:
     """The tools of a crawl.
 
@@ -123,6 +154,7 @@ class CrawlNode(Executor):
         self._step = step
         self._tools = tools
         self._under_way = RunningCrawls()
+        self._watchers = PageWatchers(step.details)
         self._known_files = KnownFiles()
 
     @handler
@@ -183,6 +215,55 @@ class CrawlNode(Executor):
         if turn.width > 1 or not _is_over(step, counts):
             await _send_turns(turn, step, counts, ctx)
             return None
+        if counts.holds and step.on_drift == "hold" and not counts.is_offline:
+            await ctx.send_message(CrawlHold(turn=turn))
+            return None
+        return await self._finish(turn, step, hidden, counts, ctx)
+
+    @handler
+    async def hold(self, held: CrawlHold, ctx: WorkflowContext) -> CrawlTurn | PipelineState | None:
+        """Ask what to do with the held pages, and continue or end the crawl.
+
+        Raises:
+            StepFailedError: See :meth:`go_on`.
+        """
+        context = self._context(ctx)
+        turn = held.turn
+        step, hidden = await self._resolved(turn.state, context)
+        store = self._tools.store_of(ctx.run_id)
+        counts = await store.begin(SliceId(ctx.superstep))
+        if counts.holds:
+            answer = await self._answer(step, store, counts, ctx)
+            if answer is DriftAnswer.STOP:
+                return await self._finish(turn, step, hidden, counts, ctx)
+            await store.release(is_accepted=answer is DriftAnswer.ACCEPT)
+        return CrawlTurn(state=turn.state)
+
+    async def _answer(
+        self, step: CrawlStep, store: CrawlStore, counts: FrontierCounts, ctx: WorkflowContext
+    ) -> DriftAnswer:
+        incidents = await store.incidents()
+        question = HeldPages(
+            step=self._position.label,
+            held=counts.held,
+            why=tuple(incident.summary for incident in incidents),
+        )
+        deadline = timedelta(seconds=step.hold_seconds)
+        try:
+            return await ctx.request_info(question, DriftAnswer, deadline=deadline)
+        except RequestExpiredError:
+            return DriftAnswer.STOP
+
+    async def _finish(
+        self,
+        turn: CrawlTurn,
+        step: CrawlStep,
+        hidden: Hidden,
+        counts: FrontierCounts,
+        ctx: WorkflowContext,
+    ) -> PipelineState:
+        """Return the state after the crawl."""
+        store = self._tools.store_of(ctx.run_id)
         totals = await _totals(step, store, counts, ctx.get_state(_FORMER_TOTALS))
         if counts.failed and not totals.done:
             raise StepFailedError(self._position.step, _first_failure(totals), 1)
@@ -204,7 +285,7 @@ class CrawlNode(Executor):
             notes=add_notes(turn.state.notes, notes),
             models=add_use(turn.state.models, map(self._use_of(ctx), range(MAX_SLICES))),
         )
-        if context.http.exits is not None:
+        if self._context(ctx).http.exits is not None:
             state = state.with_proxies(await store.proxies())
         return self._position.bind(state, results)
 
@@ -299,6 +380,7 @@ class CrawlNode(Executor):
             stored=tools.store_of(ctx.run_id).stored_page,
             without_network=offline(context),
             rerun=rerun,
+            watcher=self._watchers.of(ctx.run_id),
             files=self._files(step, scope, hidden, context, ctx.run_id),
         )
 
@@ -338,6 +420,8 @@ class CrawlNode(Executor):
         processor.note(counts)
         if _is_over(step, counts):
             return counts
+        if step.details:
+            processor.watcher.markers = await store.markers()
         limits = SliceLimits(
             pages=step.slice_pages if turn.width == _widest(step) else _first_share(step),
             seconds=step.slice_seconds,
@@ -345,6 +429,7 @@ class CrawlNode(Executor):
             commit_pages=step.commit_pages,
             commit_seconds=step.commit_seconds,
             max_parallel=_share(step.max_parallel, turn),
+            holds_drift=step.on_drift != "continue",
         )
         part = CrawlSlice(slice_id, store, processor.process, limits, report.committed, noted=processor.note)
         await part.run()
@@ -367,6 +452,7 @@ async def _totals(step: CrawlStep, store: CrawlStore, counts: FrontierCounts, fo
             rejected=former.rejected,
         )
     tallies = await store.failures(EXAMPLE_COUNT) if counts.failed else ()
+    incidents = await store.incidents() if step.details else ()
     return CrawlTotals(
         done=counts.done,
         failed=counts.failed - counts.excluded,
@@ -383,6 +469,8 @@ async def _totals(step: CrawlStep, store: CrawlStore, counts: FrontierCounts, fo
         unchanged=saved.unchanged,
         rejected=saved.rejected,
         tallies=tuple(tallies),
+        held=counts.held,
+        drift=tuple(incident.words for incident in incidents),
     )
 
 

@@ -37,6 +37,7 @@ from agentic.core.pipeline.crawl.store import (
     PageWarning,
     SiteMove,
 )
+from agentic.core.pipeline.drift.looking import PageWatcher
 from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.expressions.secret_masking import Hidden
 from agentic.core.pipeline.policies.attempts import GivenUp, OnAttempt, RetryContext, try_until_settled
@@ -74,6 +75,7 @@ class PageResult:
         moves: Its move to another host, if it is a start page that led there.
         ends_pipeline: Whether a rule fails the pipeline because of it.
         attempt_count: Number of attempts.
+        held: Its key if it was not fetched because its kind is held.
     """
 
     done: CrawledPage | None = None
@@ -84,6 +86,7 @@ class PageResult:
     moves: tuple[SiteMove, ...] = ()
     ends_pipeline: bool = False
     attempt_count: int = 1
+    held: str = ""
 
 
 @dataclass(slots=True)
@@ -117,6 +120,7 @@ class PageProcessor:
         stored: Returns a stored page by its key.
         without_network: The context of the actors that read stored pages.
         rerun: Runs an earlier step again, by its id.
+        watcher: Looks at the pages, and knows which kinds are held.
         files: Downloads the files of pages; None if the crawl wants none.
         inputs: Path in the step -> checked input of the actor there.
     """
@@ -134,12 +138,14 @@ class PageProcessor:
     stored: Callable[[str], Awaitable[Page | None]]
     without_network: ActorContext
     rerun: Callable[[str], Awaitable[None]]
+    watcher: PageWatcher
     files: PageFiles | None = None
     inputs: dict[ValuePath, RepeatedInput] = field(default_factory=dict)
 
     def note(self, counts: FrontierCounts) -> None:
         """Note what other processes have found out about the crawl."""
         self.scope.join(counts.moves)
+        self.watcher.held = counts.holds
 
     def process(self, entry: FrontierEntry) -> Coroutine[object, object, PageResult]:
         """Fetch a page and read it; failures are retried as the rules say, then returned.
@@ -148,7 +154,8 @@ class PageProcessor:
         not downloaded again.
         """
         if entry.page_key is None:
-            return self._process(entry)
+            is_held = bool(self.watcher.held) and self.watcher.is_held(self.scope.detail_of(entry.url))
+            return _held(entry) if is_held else self._process(entry)
         alone = replace(self, context=self.without_network, levels=without_retries(self.levels))
         return alone._process(entry)
 
@@ -177,7 +184,7 @@ class PageProcessor:
             if self.files is not None and (file_urls := await self.files.find(page, warnings)):
                 links = without_files(links, file_urls)
             found.links = self.scope.links(links, entry.depth + 1)
-            crawled = self._crawled(entry, page, read.title, await self._items(page, context))
+            crawled = await self._read_items(entry, page, read.title, context)
             if self.step.store.is_wanted:
                 contents = await self._contents(entry, page, found.links.links)
                 crawled = replace(crawled, contents=contents)
@@ -306,13 +313,21 @@ class PageProcessor:
             return LinksOutput(list_item_urls=())
         return cast(LinksOutput, await self._read(LINKS, page))
 
-    async def _items(self, page: Page, context: ActorContext) -> Sequence[FoundItem]:
+    async def _read_items(
+        self, entry: FrontierEntry, page: Page, title: str | None, context: ActorContext
+    ) -> CrawledPage:
         number = self.scope.detail_of(page.final_url)
-        if number is None:
-            return ()
+        may_read = number is not None and self._may_read(self.step.details[number].actor, page)
+        items = await self._items(number, page, context) if number is not None and may_read else ()
+        crawled = self._crawled(entry, page, title, items)
+        if not self.watcher.kinds or entry.page_key is not None or (number is not None and not may_read):
+            return crawled
+        wanted = number if page.final_url == entry.url else self.scope.detail_of(entry.url)
+        sight = self.watcher.look(page, wanted, number, [item.fields for item in items])
+        return crawled if sight is None else replace(crawled, sight=sight)
+
+    async def _items(self, number: int, page: Page, context: ActorContext) -> Sequence[FoundItem]:
         rules = self.step.details[number]
-        if not self._may_read(rules.actor, page):
-            return ()
         reading = self._input(detail_place(self.step, number), "page", page)
         output = cast(
             ItemOutput | ItemsOutput, await call_until_done(reading.actor, context, reading.of(page))
@@ -394,6 +409,10 @@ class PageProcessor:
             is_reread=entry.page_key is not None,
         )
         return with_items(crawled, items) if len(items) > 1 else crawled
+
+
+async def _held(entry: FrontierEntry) -> PageResult:
+    return PageResult(held=entry.url_key)
 
 
 def _no_refresh(actor: type[Actor]) -> Config:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from agentic.core.graph import CustomEvent, WorkflowContext
+from agentic.core.logging import get_logger
 from agentic.core.pipeline.crawl.statistics import CrawlStatistics
 from agentic.core.pipeline.crawl.store import (
     CrawlBatch,
@@ -19,8 +20,13 @@ from agentic.core.pipeline.crawl.store import (
 CRAWL_PROGRESS = "crawl.progress"
 """Type of the event about the progress of a crawl, at most once a second."""
 
+CRAWL_DRIFTED = "crawl.drifted"
+"""Type of the event about pages that differ from healthy ones."""
+
 PROGRESS_S = 0.1
 """Minimum time between two progress reports: there may be hundreds of commits a second."""
+
+log = get_logger(__name__)
 
 
 class CrawlReport:
@@ -41,6 +47,10 @@ class CrawlReport:
     async def committed(self, batch: CrawlBatch, exchange: Exchange) -> None:
         """Note a commit and report progress."""
         self._note(batch, exchange)
+        for incident in exchange.incidents:
+            facts = {**incident.model_dump(mode="json"), "is_held": batch.holds_drift}
+            log.warning("crawl.drifted", kind=incident.label, cause=incident.cause, reason=incident.words)
+            await self._ctx.add_event(CustomEvent(type=CRAWL_DRIFTED, data=facts))
         if not (batch.done or batch.failed):
             return
         self._unreported = exchange.counts
@@ -68,6 +78,8 @@ class CrawlReport:
         pages: Iterable[CrawledPage | FailedPage] = (*batch.done, *batch.failed)
         for page in pages:
             self._taken.pop(page.url_key, None)
+        for key in batch.held:
+            self._taken.pop(key, None)
         self._taken.update((entry.url_key, entry) for entry in exchange.entries)
 
 
@@ -76,3 +88,5 @@ def _losses(counts: FrontierCounts) -> Iterator[str]:
         yield f"{failed} failed"
     if counts.excluded:
         yield f"{counts.excluded} excluded by robots.txt"
+    if counts.held:
+        yield f"{counts.held} held"

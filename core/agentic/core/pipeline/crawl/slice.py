@@ -54,6 +54,7 @@ class SliceLimits:
         commit_seconds: Age of the oldest finished page that triggers a write; a page that takes longer
             is slow.
         max_parallel: Pages fetched at a time.
+        holds_drift: See :class:`~agentic.core.pipeline.crawl.store.CrawlBatch`.
     """
 
     pages: int
@@ -62,6 +63,7 @@ class SliceLimits:
     commit_pages: int
     commit_seconds: float
     max_parallel: int
+    holds_drift: bool = False
 
 
 def is_over(limits: SliceLimits, elapsed_s: float, slowest_s: float) -> bool:
@@ -327,12 +329,15 @@ class CrawlSlice:
             outside=sum(page_result.outside for page_result in page_results),
             moves=[move for page_result in page_results for move in page_result.moves],
             proxies=take_uses(),
+            held=[page_result.held for page_result in page_results if page_result.held],
+            holds_drift=self._limits.holds_drift,
         )
         wanted = self._wanted()
         without = self._unwanted_sites()
         exchange = await self._store.exchange(self._id, batch, wanted, without=without)
         self._noted(exchange.counts)  # before its pages begin: they may be on a host that it names
-        for key in [*(page.url_key for page in batch.done), *(page.url_key for page in batch.failed)]:
+        written = [*(page.url_key for page in batch.done), *(page.url_key for page in batch.failed)]
+        for key in (*written, *batch.held):
             self._in_hand.pop(key, None)
         entries = await self._kept(exchange.entries)
         self._in_hand.update((entry.url_key, entry) for entry in entries)

@@ -9,6 +9,8 @@ from typing import Protocol
 
 from agentic.core.actors import ContentsOutput, Page
 from agentic.core.http.exits.uses import ProxyUse
+from agentic.core.pipeline.drift.incidents import Incident
+from agentic.core.pipeline.drift.sights import PageSight
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.steps.state import FailureTally
 from agentic.core.records import record
@@ -106,6 +108,7 @@ class CrawledPage:
         files: The downloaded files of the page, each as an item of the actor ``download``.
         has_row: Whether the page gets a row of its own; an item in ``fields`` always gets one.
         is_reread: Whether it was read from storage, not fetched.
+        sight: Its look; None for a page that describes no item.
     """
 
     url: str
@@ -126,6 +129,7 @@ class CrawledPage:
     warnings: tuple[PageWarning, ...] = ()
     files: tuple[Mapping[str, JSONValue], ...] = ()
     is_reread: bool = False
+    sight: PageSight | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +183,8 @@ class CrawlBatch:
         outside: Number of links that lead to other hosts, or that no rule includes.
         moves: Start pages that led to other hosts.
         proxies: Requests through each of several proxies since the last commit, for these and other pages.
+        held: Keys of pages that were taken and not fetched because their kind is held.
+        holds_drift: Whether pages of a kind are held from the page on that is an alarm.
     """
 
     done: Sequence[CrawledPage] = ()
@@ -188,6 +194,8 @@ class CrawlBatch:
     outside: int = 0
     moves: Sequence[SiteMove] = ()
     proxies: Sequence[ProxyUse] = ()
+    held: Sequence[str] = ()
+    holds_drift: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +216,8 @@ class FrontierCounts:
         reread: Those it has read, with success or not.
         unstored: Pages fetched earlier that it cannot read again because they are not stored.
         is_offline: Whether the crawl only reads pages from storage and fetches none.
+        held: Pages that wait because their kind is held.
+        holds: Keys of the kinds that are held.
     """
 
     total: int = 0
@@ -223,6 +233,8 @@ class FrontierCounts:
     reread: int = 0
     unstored: int = 0
     is_offline: bool = False
+    held: int = 0
+    holds: frozenset[str] = frozenset()
 
     @property
     def finished(self) -> int:
@@ -242,7 +254,7 @@ class FrontierCounts:
     @property
     def open(self) -> int:
         """Pages that the crawl may still work on, apart from ``max_pages``."""
-        return self.unread if self.is_offline else self.left
+        return self.unread if self.is_offline else max(self.left - self.held, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,11 +265,13 @@ class Exchange:
         saved: Counts of the saved rows.
         entries: Pages to fetch now.
         counts: The frontier's counts after it.
+        incidents: Why pages of a kind are held, or noted, from this batch on.
     """
 
     saved: SaveCounts
     entries: Sequence[FrontierEntry]
     counts: FrontierCounts
+    incidents: Sequence[Incident] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,4 +346,21 @@ class CrawlStore(Protocol):
 
     async def proxies(self) -> Sequence[ProxyUse]:
         """Return the requests through each of several proxies, of all commits so far."""
+        ...
+
+    async def markers(self) -> Mapping[str, Sequence[str]]:
+        """Return texts in the markup of healthy pages, by the key of their kind."""
+        ...
+
+    async def incidents(self) -> Sequence[Incident]:
+        """Return why kinds of pages are held, or noted; without those that were settled."""
+        ...
+
+    async def release(self, *, is_accepted: bool) -> None:
+        """Make all held pages new again; a second call changes nothing.
+
+        Args:
+            is_accepted: Whether the pages are right as they are: they are not watched any longer in this
+                crawl. Else the pages that raised the alarm are fetched again, too.
+        """
         ...

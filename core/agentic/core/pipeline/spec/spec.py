@@ -316,6 +316,14 @@ class CrawlStep(_WhenStep):
     slice_seconds: Seconds = Field(default=30.0, description="Time between checkpoints.")
     commit_pages: Count = Field(default=50, description="Maximum number of pages written at once.")
     commit_seconds: Seconds = Field(default=1.0, description="Age at which finished pages are written.")
+    on_drift: Literal["hold", "continue", "stop"] = Field(
+        default="hold",
+        description="When fields of its items change on page after page: hold takes no further pages of that "
+        "kind and asks, stop leaves them, continue reads them all the same.",
+    )
+    hold_seconds: Seconds = Field(
+        default=604_800.0, description="Time to wait for the answer; without one, the held pages are left."
+    )
 
     @property
     def details(self) -> tuple[DetailRules, ...]:

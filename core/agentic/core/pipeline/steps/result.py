@@ -87,6 +87,8 @@ class PageTotals(_Part):
         borders: A sentence for each limit that kept pages out, and for each other site it moved to.
         reread: Read again from storage, with success or not.
         unstored: Fetched earlier, and not read again because they are not stored.
+        held: Not fetched because pages of their kind differ from healthy ones.
+        drift: A sentence about each such kind.
         inserted: Rows.
         updated: Rows.
         unchanged: Rows.
@@ -103,6 +105,8 @@ class PageTotals(_Part):
     borders: tuple[str, ...] = ()
     reread: int = 0
     unstored: int = 0
+    held: int = 0
+    drift: tuple[str, ...] = ()
     inserted: int
     updated: int
     unchanged: int

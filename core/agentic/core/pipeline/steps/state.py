@@ -118,6 +118,8 @@ class CrawlTotals:
     tallies: tuple[FailureTally, ...] = ()
     reread: int = 0
     unstored: int = 0
+    held: int = 0
+    drift: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

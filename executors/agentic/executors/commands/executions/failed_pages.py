@@ -105,7 +105,7 @@ def _states(wanted: PageState) -> Sequence[FrontierState]:
 
     match wanted:
         case PageState.WAITING:
-            return [FrontierState.NEW, FrontierState.TAKEN]
+            return [FrontierState.NEW, FrontierState.TAKEN, FrontierState.HELD]
         case PageState.DONE:
             return [FrontierState.DONE]
         case PageState.FAILED:

@@ -1,0 +1,1 @@
+"""Drift: whether the pages of a crawl still look like healthy ones."""

@@ -1,0 +1,85 @@
+"""The watch over all kinds of pages in one crawl, kept as text beside its counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agentic.core.pipeline.drift.incidents import Incident
+from agentic.core.pipeline.drift.profiles import Expectation, KindProfile, KindSummary
+from agentic.core.pipeline.drift.sights import PageSight
+from agentic.core.pipeline.drift.values import seen_items
+from agentic.core.pipeline.drift.watching import KindWatch, load_watch
+from agentic.core.records import record
+from agentic.core.types import JSONValue
+
+MAX_KINDS = 50
+"""Kinds of a crawl that are watched."""
+
+_UNKNOWN = Expectation(KindProfile())
+
+
+@record
+class WatchedPage:
+    """A page that was read: its key, its address, the hash of its body, its look and its items."""
+
+    key: str
+    url: str
+    content_hash: str
+    sight: PageSight
+    items: Sequence[Mapping[str, JSONValue]]
+
+
+@dataclass(slots=True)
+class CrawlWatch:
+    """The kinds of a crawl by their keys."""
+
+    kinds: dict[str, KindWatch] = field(default_factory=dict)
+
+    def note(
+        self, pages: Iterable[WatchedPage], expectations: Mapping[str, Expectation]
+    ) -> Sequence[Incident]:
+        """Take pages in the order of their end; return the incidents that begin with them."""
+        found = []
+        for page in pages:
+            kind = page.sight.kind
+            watch = self.kinds.get(kind.key)
+            if watch is None:
+                if len(self.kinds) >= MAX_KINDS:
+                    continue
+                watch = self.kinds[kind.key] = KindWatch(kind.label)
+            incident = watch.note(
+                page.sight,
+                seen_items(page.items),
+                (page.key, page.url, page.content_hash),
+                expectations.get(kind.key, _UNKNOWN),
+            )
+            if incident is not None:
+                found.append(incident)
+        return found
+
+    @property
+    def incidents(self) -> Sequence[Incident]:
+        """The incidents that are not settled."""
+        return [watch.incident for watch in self.kinds.values() if watch.incident is not None]
+
+    def settle(self, *, is_accepted: bool) -> Sequence[str]:
+        """End all incidents; return the keys of pages to read again: none if the pages are right."""
+        open_ones = [watch for watch in self.kinds.values() if watch.incident is not None]
+        return [key for watch in open_ones for key in watch.settle(is_accepted=is_accepted)]
+
+    def summaries(self) -> Mapping[str, KindSummary]:
+        """Return what can be learnt from the crawl, by kind."""
+        found = {key: watch.summary() for key, watch in self.kinds.items()}
+        return {key: summary for key, summary in found.items() if summary is not None}
+
+    def dump(self) -> str:
+        """Return it as text."""
+        kinds = {key: watch.dump() for key, watch in self.kinds.items()}
+        return json.dumps(kinds, ensure_ascii=False, separators=(",", ":"))
+
+
+def load_crawl_watch(text: str | None) -> CrawlWatch:
+    """Return what :meth:`CrawlWatch.dump` has written."""
+    return CrawlWatch({key: load_watch(data) for key, data in json.loads(text or "{}").items()})

@@ -1,0 +1,84 @@
+"""The values of a page's fields, as drift tests see them: shape, size and a mark for equality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from zlib import crc32
+
+from agentic.core.types import JSONValue
+
+MISSING = ""
+"""The shape of a field without a value."""
+
+ITEM_COUNT = "(items)"
+"""Stands among the fields for the number of items on a page with several; no field can have this name."""
+
+LONG_TEXT = 300
+"""Longer texts have another shape: a selector that finds a whole block gives one."""
+
+COMPARED = 50
+"""Items of a page that are looked at."""
+
+NUMBER_START = frozenset("0123456789+-.,$€£¥₹ ")
+"""Begins texts that are amounts: ``$12``, ``-3``."""
+
+
+class SeenValue(NamedTuple):
+    """A field on a page.
+
+    Attributes:
+        shape: A letter for its kind; "" if it has no value.
+        size: The number itself, the length of a text, the number of entries; None for others.
+        mark: Equal for equal values, and for hardly any others.
+    """
+
+    shape: str
+    size: float | None = None
+    mark: int = 0
+
+
+NO_VALUE = SeenValue(MISSING)
+
+
+def seen(value: JSONValue) -> SeenValue:
+    """Return a value as the tests see it."""
+    if isinstance(value, str):
+        return _seen_text(value) if value else NO_VALUE
+    if value is None:
+        return NO_VALUE
+    if isinstance(value, bool):
+        return SeenValue("b", None, int(value))
+    if isinstance(value, int | float):
+        return SeenValue("n", float(value), hash(value) & 0xFFFFFFFF)
+    if not value:
+        return NO_VALUE
+    return SeenValue("l" if isinstance(value, list) else "o", float(len(value)), crc32(repr(value).encode()))
+
+
+def seen_items(items: Sequence[Mapping[str, JSONValue]]) -> Mapping[str, SeenValue]:
+    """Return the fields of a page by name, without ``url``, which every item has.
+
+    Of several items, a field has the first value that any of them has: it is missing where all lack it.
+    """
+    if len(items) == 1:
+        return {name: seen(value) for name, value in items[0].items() if name != "url"}
+    found: dict[str, SeenValue] = {}
+    for item in items[:COMPARED]:
+        for name, value in item.items():
+            if name != "url" and not found.get(name, NO_VALUE).shape:
+                found[name] = seen(value)
+    found[ITEM_COUNT] = SeenValue("n", float(len(items)), 0) if items else NO_VALUE
+    return found
+
+
+def _seen_text(text: str) -> SeenValue:
+    size = len(text)
+    mark = crc32(text.encode("utf-8", "surrogatepass"))
+    if size > LONG_TEXT:
+        return SeenValue("T", float(size), mark)
+    if text.startswith(("http://", "https://")):
+        return SeenValue("u", float(size), mark)
+    start = text[:4]
+    is_amount = start[0] in NUMBER_START and any(character.isdigit() for character in start)
+    return SeenValue("d" if is_amount else "t", float(size), mark)

@@ -1,0 +1,1 @@
+"""Redesigns of pages: operators on any HTML, and orders to the fakes."""

@@ -1,0 +1,69 @@
+"""Crawls that hold pages, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from agentic.core.pipeline.drift.crawls import load_crawl_watch
+from agentic.core.pipeline.drift.incidents import Incident
+from agentic.mappers.tables.core import AgentModel, CrawlModel, ExecutionModel, ExecutionStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldCrawl:
+    """A crawl that holds pages.
+
+    Attributes:
+        execution_id: Its execution, which is also its run.
+        agent: Name of the agent.
+        held: Pages that wait.
+        total: Pages it knows.
+        done: Pages it has fetched.
+        incidents: Why it holds them, one for each kind.
+    """
+
+    execution_id: str
+    agent: str
+    held: int
+    total: int
+    done: int
+    incidents: Sequence[Incident]
+
+
+def held_crawls(session: Session, project_id: str, execution_id: str | None = None) -> Sequence[HeldCrawl]:
+    """Return the crawls of a project that hold pages and have not ended, oldest first.
+
+    Args:
+        session: Any.
+        project_id: Owns them.
+        execution_id: Only of this execution.
+    """
+    crawl, execution = CrawlModel, ExecutionModel
+    query = (
+        select(crawl, execution.id, AgentModel.agent_name)
+        .join(execution, (execution.project_id == crawl.project_id) & (execution.id == crawl.run))
+        .join(AgentModel, AgentModel.id == execution.agent_id)
+        .where(
+            crawl.project_id == project_id,
+            crawl.holds != "",
+            execution.status.in_([ExecutionStatus.QUEUED, ExecutionStatus.RUNNING]),
+        )
+        .order_by(execution.created_at, execution.id)
+    )
+    if execution_id is not None:
+        query = query.where(execution.id == execution_id)
+    return [
+        HeldCrawl(
+            execution_id=found_id,
+            agent=agent,
+            held=row.held,
+            total=row.total,
+            done=row.done,
+            incidents=load_crawl_watch(row.watch).incidents,
+        )
+        for row, found_id, agent in session.execute(query)
+    ]

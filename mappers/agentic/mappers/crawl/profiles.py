@@ -1,0 +1,72 @@
+"""Profiles of healthy pages in SQL: learnt in the transaction that ends an execution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from agentic.core.pipeline.drift.crawls import load_crawl_watch
+from agentic.core.pipeline.drift.profiles import KindProfile, learnt
+from agentic.mappers.content import clean_text
+from agentic.mappers.tables.columns import utc_now
+from agentic.mappers.tables.core import CrawlModel, CrawlProfileModel, ExecutionModel
+
+KEPT_KINDS = 100
+"""Kinds of an agent that are remembered: each changed rule makes a new one."""
+
+
+def load_profiles(session: Session, project_id: str, agent_id: str) -> Mapping[str, KindProfile]:
+    """Return the profiles of an agent's pages, by their kind."""
+    query = select(CrawlProfileModel.kind, CrawlProfileModel.profile).where(
+        CrawlProfileModel.project_id == project_id, CrawlProfileModel.agent_id == agent_id
+    )
+    found = {kind: _read(text) for kind, text in session.execute(query)}
+    return {kind: profile for kind, profile in found.items() if profile is not None}
+
+
+def learn_profiles(session: Session, execution: ExecutionModel) -> None:
+    """Add the pages of an execution to the profiles of its agent; a second call replaces the first.
+
+    Kinds with an incident that was not accepted are left out.
+
+    Args:
+        session: In the transaction that ends the execution.
+        execution: It has ended well, wholly or in part.
+    """
+    crawl = session.get(CrawlModel, (execution.project_id, execution.id))
+    if crawl is None or crawl.watch is None:
+        return
+    known = load_profiles(session, execution.project_id, execution.agent_id)
+    for kind, summary in load_crawl_watch(crawl.watch).summaries().items():
+        profile = learnt(known.get(kind, KindProfile()), execution.id, summary)
+        session.merge(
+            CrawlProfileModel(
+                project_id=execution.project_id,
+                agent_id=execution.agent_id,
+                kind=kind,
+                profile=clean_text(profile.model_dump_json()),
+                updated_at=utc_now(),
+            )
+        )
+    session.flush()
+    _forget_oldest(session, execution)
+
+
+def _read(text: str) -> KindProfile | None:
+    """Return a profile; None for one of another release, so that the crawl learns again."""
+    try:
+        return KindProfile.model_validate_json(text)
+    except ValidationError:
+        return None
+
+
+def _forget_oldest(session: Session, execution: ExecutionModel) -> None:
+    row = CrawlProfileModel
+    mine = (row.project_id == execution.project_id, row.agent_id == execution.agent_id)
+    newest = select(row.kind).where(*mine).order_by(row.updated_at.desc(), row.kind).limit(KEPT_KINDS)
+    kept = set(session.scalars(newest))
+    if len(kept) == KEPT_KINDS:
+        session.execute(delete(row).where(*mine, row.kind.not_in(kept)))

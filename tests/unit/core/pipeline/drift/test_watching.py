@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tests.unit.core.pipeline.drift.healthy import KIND, MARKERS, page, pages, profile_of, watched
+
+from agentic.core.pipeline.drift.crawls import CrawlWatch
+from agentic.core.pipeline.drift.incidents import Cause
+from agentic.core.pipeline.drift.profiles import Expectation, KindProfile, learnt
+from agentic.core.types import JSONValue
+
+
+def item(number: int, **changes: JSONValue) -> dict[str, JSONValue]:
+    good: dict[str, JSONValue] = {
+        "url": f"http://site/{number}",
+        "title": f"Lamp number {number}",
+        "price": 10.0 + number * 3,
+        "currency": "EUR" if number % 3 else "USD",
+        "colours": [*["red"] * (1 + number % 3)],
+    }
+    return {**good, **changes}
+
+
+@pytest.fixture(scope="module")
+def profile() -> KindProfile:
+    return profile_of(pages(item(number) for number in range(80)) for _ in range(2))
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields", "fault"),
+    [
+        ({"title": None}, {"title"}, "missing"),
+        ({"price": "Add to basket"}, {"price"}, "odd"),
+        ({"price": 99_999.0}, {"price"}, "odd"),
+        ({"currency": "Euro und mehr"}, {"currency"}, "odd"),
+        ({"colours": ["x"] * 40}, {"colours"}, "odd"),
+        ({"title": "The Small Shop"}, {"title"}, "repeated"),
+        ({"title": "lorem " * 100}, {"title"}, "odd"),
+    ],
+)
+def test_a_field_alarms_by_missing_type_size_value_and_repetition(
+    profile: KindProfile, changes: dict[str, JSONValue], fields: set[str], fault: str
+) -> None:
+    seen = watched(pages(item(number, **changes) for number in range(30)), profile)
+    assert seen.incident is not None
+    assert seen.pages is not None
+    assert seen.pages <= 10
+    assert {one.field for one in seen.incident.faults} == fields
+    assert seen.incident.faults[0].fault == fault
+    assert seen.incident.cause is Cause.LAYOUT
+
+
+def test_two_fields_of_a_record_that_break_together_are_one_incident(profile: KindProfile) -> None:
+    broken = (item(number, price=None, title=None) for number in range(30))
+    seen = watched(pages(broken), profile)
+    assert seen.incident is not None
+    assert {fault.field for fault in seen.incident.faults} == {"price", "title"}
+
+
+def test_half_of_the_pages_broken_is_another_layout_beside_the_old_one(profile: KindProfile) -> None:
+    known = profile_of(pages(item(number) for number in range(80)) for _ in range(4))
+    mixed = (item(number, price=None) if number % 2 else item(number) for number in range(100))
+    seen = watched(pages(mixed), known)
+    assert seen.incident is not None
+    assert seen.incident.cause is Cause.VARIANT
+
+
+@pytest.mark.parametrize("cause", [Cause.CONSENT, Cause.LOGIN, Cause.GONE, Cause.EMPTY, Cause.ELSEWHERE])
+def test_what_a_site_shows_instead_of_its_pages_is_no_fault_of_fields(
+    profile: KindProfile, cause: Cause
+) -> None:
+    blank = dict.fromkeys(item(1))
+    seen = watched((page(number, [blank], wall=cause) for number in range(30)), profile)
+    assert seen.incident is not None
+    assert seen.incident.cause is cause
+    assert not seen.incident.cause.is_drift
+    assert not seen.incident.faults
+    assert seen.pages is not None
+    assert seen.pages <= 10
+
+
+def test_one_page_for_all_addresses_or_a_stub_is_not_taken_for_a_layout(profile: KindProfile) -> None:
+    blank = dict.fromkeys(item(1))
+    same = watched((page(number, [blank], body="same") for number in range(30)), profile)
+    stub = watched((page(number, [blank], size=90) for number in range(30)), profile)
+    assert [seen.incident and seen.incident.cause for seen in (same, stub)] == [Cause.ELSEWHERE] * 2
+
+
+def test_a_few_gone_pages_and_an_empty_run_are_no_incident(profile: KindProfile) -> None:
+    blank = dict.fromkeys(item(1))
+    mixed = [
+        page(number, [blank], wall=Cause.GONE) if number % 10 == 5 else page(number, [item(number)])
+        for number in range(60)
+    ]
+    assert watched(mixed, profile).incident is None
+    assert watched([], profile).incident is None
+
+
+def test_an_unknown_kind_never_alarms_and_a_small_profile_neither() -> None:
+    broken = [item(number, title=None) for number in range(50)]
+    assert watched(pages(broken), KindProfile()).incident is None
+    small = profile_of([pages(item(number) for number in range(19))])
+    assert watched(pages(broken), small).incident is None
+
+
+def test_pages_since_the_evidence_began_are_read_again_unless_they_are_right(profile: KindProfile) -> None:
+    run = [*(item(number) for number in range(10)), *(item(number, price=None) for number in range(10, 30))]
+    seen = watched(pages(run), profile)
+    assert seen.pages is not None
+    count = seen.pages
+    late = page(count, [item(count, price=None)])
+    seen.watch.note([late], {KIND.key: Expectation(profile)})  # was in flight
+    assert seen.watch.settle(is_accepted=False) == [f"p{number}" for number in range(10, count + 1)]
+    assert not seen.watch.incidents
+    assert not seen.watch.summaries()  # the broken pages are never learnt
+
+
+def test_accepted_pages_are_not_watched_any_longer_and_begin_a_new_profile(profile: KindProfile) -> None:
+    expectations = {KIND.key: Expectation(profile)}
+    broken = pages(item(number, price=None) for number in range(60))
+    watch = CrawlWatch()
+    assert len(watch.note(broken, expectations)) == 1
+    assert watch.settle(is_accepted=True) == []
+    assert not watch.note(broken, expectations)
+    anew = learnt(profile, "r9", watch.summaries()[KIND.key])
+    assert [*anew.pages] == ["r9"]
+    assert watched(broken, anew).incident is None
+
+
+def test_a_profile_is_small_and_keeps_the_newest_runs(profile: KindProfile) -> None:
+    many = profile_of(pages(item(number) for number in range(30)) for _ in range(15))
+    assert len(many.pages) == 10
+    assert many.markers == MARKERS
+    assert len(many.model_dump_json()) < 2_000 * len(many.fields)
+    assert KindProfile.model_validate_json(many.model_dump_json()) == many
+
+
+def test_a_run_that_is_learnt_twice_counts_once(profile: KindProfile) -> None:
+    watch = CrawlWatch()
+    watch.note(pages(item(number) for number in range(30)), {})
+    summary = watch.summaries()[KIND.key]
+    once = learnt(profile, "r9", summary)
+    assert learnt(once, "r9", summary).pages == once.pages
+
+
+def test_a_field_of_a_list_is_missing_where_all_items_lack_it() -> None:
+    rnd = Random(1)
+
+    def rows(number: int, *, with_price: bool = True) -> list[dict[str, JSONValue]]:
+        return [
+            {"title": f"t{number}.{row}", "price": rnd.random() if with_price and row else None}
+            for row in range(5)
+        ]
+
+    known = profile_of([[page(number, rows(number)) for number in range(40)]])
+    good = [page(number, rows(number)) for number in range(40)]
+    assert watched(good, known).incident is None
+    bad = [page(number, rows(number, with_price=False)) for number in range(40)]
+    incident = watched(bad, known).incident
+    assert incident is not None
+    assert [fault.field for fault in incident.faults] == ["price"]
+    empty = watched([page(number, []) for number in range(40)], known).incident
+    assert empty is not None
+    assert {fault.field for fault in empty.faults} == {"title", "price", "items"}
