@@ -17,7 +17,7 @@ from agentic.core.coding import (
     language_tools,
 )
 from agentic.core.llm import FunctionModel, LLMAdapter, ModelRequest, llm
-from agentic.core.sandbox import ProcessSandbox, open_sandbox
+from agentic.core.sandbox import ConfiguredSandbox, open_sandbox
 from agentic.executors import submit
 
 TASK = """\
@@ -114,7 +114,7 @@ def build(model: LLMAdapter, validator: SandboxValidator) -> Workflow:
 
 def on_workers() -> Workflow:
     """Return the workflow for durable runs: workers build it by its name."""
-    return build(FunctionModel(script), SandboxValidator(ProcessSandbox(language_tools())))
+    return build(FunctionModel(script), SandboxValidator(ConfiguredSandbox(language_tools())))
 
 
 async def run(name: str | None) -> Sequence[object]:

@@ -2,7 +2,7 @@
 
 ``ProcessSandbox`` isolates processes of this machine, ``DockerSandbox`` runs containers,
 ``FirecrackerSandbox`` virtual machines, and ``RemoteSandbox`` asks a worker elsewhere;
-:func:`open_sandbox` chooses by the settings.
+:func:`open_sandbox` and ``ConfiguredSandbox`` choose by the settings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from agentic.core.sandbox.firecracker.sandbox import FirecrackerSandbox
     from agentic.core.sandbox.model import Ending, SandboxJob, SandboxLimits, SandboxResult
-    from agentic.core.sandbox.opening import open_sandbox
+    from agentic.core.sandbox.opening import ConfiguredSandbox, open_sandbox
     from agentic.core.sandbox.process.bubblewrap import ProcessSandbox
     from agentic.core.sandbox.process.unisolated import UnisolatedSandbox
     from agentic.core.sandbox.remote.client import RemoteSandbox
@@ -47,7 +47,7 @@ _HOMES = {
     **dict.fromkeys(("Ending", "SandboxJob", "SandboxLimits", "SandboxResult"), "model"),
     **dict.fromkeys(("SandboxTool", "ToolFinder", "Toolbox", "program", "tool_folder"), "tools"),
     **dict.fromkeys(("OnOutput", "Sandbox"), "sandbox"),
-    **dict.fromkeys(("open_sandbox",), "opening"),
+    **dict.fromkeys(("ConfiguredSandbox", "open_sandbox"), "opening"),
     **dict.fromkeys(("ProcessSandbox",), "process.bubblewrap"),
     **dict.fromkeys(("UnisolatedSandbox",), "process.unisolated"),
     **dict.fromkeys(("DockerSandbox",), "docker.sandbox"),
@@ -56,6 +56,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "ConfiguredSandbox",
     "DockerSandbox",
     "Ending",
     "FirecrackerSandbox",

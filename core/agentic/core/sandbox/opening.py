@@ -8,10 +8,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from agentic.core.bus import open_bus
 from agentic.core.sandbox.docker.sandbox import DockerSandbox
 from agentic.core.sandbox.errors import SandboxUnavailableError
+from agentic.core.sandbox.model import SandboxJob, SandboxResult
 from agentic.core.sandbox.process.bubblewrap import ProcessSandbox
 from agentic.core.sandbox.process.unisolated import UnisolatedSandbox
 from agentic.core.sandbox.remote.client import RemoteSandbox
-from agentic.core.sandbox.sandbox import Sandbox
+from agentic.core.sandbox.sandbox import OnOutput, Sandbox
 from agentic.core.sandbox.tools import Toolbox
 from agentic.core.settings import Settings, load_settings
 
@@ -50,6 +51,29 @@ async def open_sandbox(
             case _:
                 sandbox = await _processes_or_nothing(tools)
         yield await stack.enter_async_context(sandbox)
+
+
+class ConfiguredSandbox(Sandbox):
+    """The sandbox that ``AGENTIC_SANDBOX`` names, opened for each job: see :func:`open_sandbox`.
+
+    It holds nothing between jobs, so it needs no ``async with``: use it in workflows that workers build. It
+    does not limit jobs at a time; ``max_parallel`` of workflows and executors does.
+
+    Args:
+        tools: The tools that jobs may ask for.
+        settings: The settings; read for each job if omitted.
+    """
+
+    kind = "configured"
+
+    def __init__(self, tools: Toolbox | None = None, settings: Settings | None = None) -> None:
+        self.tools = tools
+        self.settings = settings
+
+    async def run_job(self, job: SandboxJob, on_output: OnOutput | None = None) -> SandboxResult:
+        """Run a job; see :meth:`Sandbox.run`."""
+        async with open_sandbox(self.tools, self.settings) as sandbox:
+            return await sandbox.run_job(job, on_output)
 
 
 def _containers(tools: Toolbox | None, settings: Settings) -> DockerSandbox:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from agentic.core.sandbox import (
+    ConfiguredSandbox,
     DockerSandbox,
     Ending,
     MissingToolError,
@@ -49,6 +51,20 @@ CHOICES: tuple[tuple[dict[str, str], type], ...] = (
 async def test_the_settings_choose_the_sandbox(given: Mapping[str, str], kind: type) -> None:
     async with open_sandbox(settings=load_settings(**given)) as sandbox:
         assert type(sandbox) is kind
+
+
+@pytest.mark.requirement("SB01")
+def test_a_sandbox_without_a_block_is_opened_for_each_job_in_any_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sandbox = ConfiguredSandbox(Toolbox({"echo": program("echo")}))
+    for kind in ("process", "unisolated"):
+        monkeypatch.setenv("AGENTIC_SANDBOX", kind)
+        result = asyncio.run(sandbox.run({}, ["echo", kind], tools=["echo"]))
+        assert (result.stdout, result.succeeded) == (f"{kind}\n", True)
+    monkeypatch.setenv("AGENTIC_SANDBOX", "docker")
+    with pytest.raises(SandboxUnavailableError, match="set AGENTIC_SANDBOX_IMAGE"):
+        asyncio.run(sandbox.run({}, ["true"]))
 
 
 async def test_auto_never_runs_code_without_isolation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,7 +287,6 @@ def fork() -> int:
 @pytest.mark.skipif(os.geteuid() != 0, reason="root can become another user; others are one")
 def test_a_user_who_is_not_root_gets_the_same_isolation(tmp_path: Path) -> None:
     """In a fork, where all modules are loaded: the interpreter may be in a folder of root."""
-    import asyncio
 
     from agentic.core.testing.sandbox_contract import FORK_BOMB, LOOK_AROUND, QUICK, TAKE_MEMORY_TOGETHER
 
@@ -305,7 +320,6 @@ def test_a_user_who_is_not_root_gets_the_same_isolation(tmp_path: Path) -> None:
 
 
 def test_a_killed_process_leaves_nothing_of_its_runs(tmp_path: Path) -> None:
-    import asyncio
     import signal
 
     from agentic.core.testing.sandbox_contract import processes_with

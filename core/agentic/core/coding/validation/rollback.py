@@ -35,7 +35,7 @@ class RollbackManager:
         """Return the points that a run can go back to, oldest first: the beginning of each superstep.
 
         A superstep is missing if its first checkpoint or the one before that was removed
-        (``WorkflowConfig.keep_checkpoints``). So is one that has just begun: :meth:`Workflow.resume` does it.
+        (``WorkflowConfig.keep_checkpoints``). So is one that has just begun: :meth:`~agentic.core.graph.Workflow.resume` does it.
 
         Raises:
             CheckpointNotFoundError: The store has no such run.
@@ -62,7 +62,7 @@ class RollbackManager:
             CheckpointNotFoundError: The store has no such run.
             NoRollbackPointError: The run cannot go back to that superstep.
             CheckpointVersionError: The checkpoint is of another version of the workflow.
-            Exception: As :meth:`Workflow.run`.
+            Exception: As :meth:`~agentic.core.graph.Workflow.run`.
         """
         points = await self.points(run_id)
         for point in points:
