@@ -35,7 +35,8 @@ class RollbackManager:
         """Return the points that a run can go back to, oldest first: the beginning of each superstep.
 
         A superstep is missing if its first checkpoint or the one before that was removed
-        (``WorkflowConfig.keep_checkpoints``). So is one that has just begun: :meth:`~agentic.core.graph.Workflow.resume` does it.
+        (``WorkflowConfig.keep_checkpoints``). So is one that has just begun:
+        :meth:`~agentic.core.graph.Workflow.resume` does it.
 
         Raises:
             CheckpointNotFoundError: The store has no such run.
