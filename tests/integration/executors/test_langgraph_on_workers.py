@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
 import signal
@@ -143,14 +144,19 @@ def agentic_platforms():
     return []
 """
 
-CASES: dict[str, tuple[dict[str, JSONValue], str]] = {
+CASES: dict[str, tuple[dict[str, JSONValue], str, str]] = {
     "bench.fanout_to_subgraph:fanout_to_subgraph": (
         {"subjects": ["cats", "dogs"]}, "before-2 after-9 before-20",
+        '"Joke about cats - hohoho a a a a a a a a a a", "Joke about dogs - hohoho a a a a a a a a a a"',
     ),
-    "graph.streaming_graph:graph": ({"messages": [], "items": []}, "after-2 before-3 before-6"),
-    "agent.graph:graph": ({"messages": []}, "before-2"),
+    "graph.streaming_graph:graph": (
+        {"messages": [], "items": []}, "after-2 before-3 before-6", '"streamed", "tool", "asked", "sub"',
+    ),
+    "agent.graph:graph": (
+        {"messages": []}, "before-2", '"[COMMON] Agent says: Hello from shared library!"'
+    ),
 }  # fmt: skip
-"""Name of a graph -> its input, and the points where its workers die."""
+"""Name of a graph -> its input, the points where its workers die, and words of its last state."""
 
 
 def install(site: Path) -> None:
@@ -199,10 +205,12 @@ def test_graphs_of_others_whose_workers_are_killed_end_as_if_they_had_not(place:
         with place.database.reading() as session:
             return list(open_requests(session, project_id=project_id))
 
-    for name, (given, points) in CASES.items():
-        assert run(name, given, points) == run(name, given, ""), name
+    for name, (given, points, words) in CASES.items():
+        output = run(name, given, points)
+        assert output == run(name, given, ""), name
+        assert words in json.dumps(output)
     deaths = (place.path / "deaths.txt").read_text().split()
-    assert deaths == [point for _, points in CASES.values() for point in points.split()]
+    assert deaths == [point for _, points, _ in CASES.values() for point in points.split()]
 
 
 def without_ids(value: JSONValue) -> JSONValue:
