@@ -27,7 +27,10 @@ INTENTS: dict[str, dict[str, Any]] = {
 }
 
 BUILDER = """
+import json
+
 from agentic.core import hookimpl
+from agentic.core.llm import FunctionModel
 from agentic.core.pipeline import read_spec
 
 
@@ -48,6 +51,16 @@ class OnePageBuilder:
 @hookimpl
 def agentic_builders():
     return {"one-page": OnePageBuilder}
+
+
+def read(request):
+    url = request.messages[-1].text.split()[-1]
+    return json.dumps({"name": "read", "kind": "page", "url": url, "fields": {"title": "h1"}})
+
+
+@hookimpl
+def agentic_models():
+    return {"one-page": lambda model: FunctionModel(read, name=f"one-page:{model}")}
 """
 
 
@@ -123,3 +136,18 @@ def test_what_a_strangers_builder_makes_of_an_intent_runs(
 ) -> None:
     [found] = items("--builder", "one-page", kind="page", url="shop/product/1")
     assert set(found) - {"url"} == {"title"}
+
+
+@pytest.mark.requirement("SP04")
+@pytest.mark.usefixtures("one_page_builder")
+def test_the_words_of_a_person_become_a_pipeline_by_a_model(
+    shell: Shell, items: Callable[..., list[dict[str, Any]]], fakes: FakeServer
+) -> None:
+    words = f"The title of the page {fakes.url}/shop/product/1"
+    intent = shell.json("pipelines", "intent", words, "--model", "one-page:any")
+    assert intent["goal"] == words
+    assert "kind: page" in shell("pipelines", "intent", words, "--model", "one-page:any")
+    [found] = items(**{**intent, "url": "shop/product/1"})
+    assert found["title"]
+    failure = shell.fails("pipelines", "intent", "the title of nowhere", "--model", "one-page:any")
+    assert "the words do not name the site" in str(failure)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from agentic.core.pipeline.policies.records import ATTEMPTS, attempt_records
     from agentic.core.pipeline.shortages import shortfalls
     from agentic.core.pipeline.spec.building import RuleBuilder
+    from agentic.core.pipeline.spec.inferring import ModelIntentInference, NoIntentError
     from agentic.core.pipeline.spec.inputs import InputSpec, read_inputs
     from agentic.core.pipeline.spec.intents import IntentInference, IntentSpec, PipelineBuilder
     from agentic.core.pipeline.spec.loader import FILE_ENDINGS, load_spec, parse_spec, read_spec
@@ -82,6 +83,8 @@ __all__ = [
     "Judgement",
     "Limits",
     "LoopStep",
+    "ModelIntentInference",
+    "NoIntentError",
     "PageContents",
     "PageOfItems",
     "PageWarning",
@@ -137,6 +140,8 @@ _HOMES = {
     "InputSpec": "spec.inputs",
     "IntentInference": "spec.intents",
     "IntentSpec": "spec.intents",
+    "ModelIntentInference": "spec.inferring",
+    "NoIntentError": "spec.inferring",
     "Judgement": "outcome",
     "Limits": "spec.spec",
     "LoopStep": "spec.spec",

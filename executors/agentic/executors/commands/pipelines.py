@@ -144,6 +144,30 @@ def build(
 
 
 @pipelines.command()
+def intent(
+    words: Annotated[str, typer.Argument(help="The data you want, and its URL, in your own words.")],
+    *,
+    model: Annotated[str, typer.Option(help="Model to ask, such as ollama:llama3.2.")],
+    as_json: AsJson = False,
+) -> None:
+    """Turn words into an intent with a model and print it; `build` makes a pipeline of it."""
+    import asyncio
+
+    from agentic.core.llm import llm
+    from agentic.core.pipeline import ModelIntentInference
+
+    async def infer() -> IntentSpec:
+        async with llm(model) as opened_model:
+            return await ModelIntentInference(opened_model).infer(words)
+
+    found = asyncio.run(infer()).model_dump(mode="json", exclude_defaults=True)
+    if as_json:
+        print_json(found)
+    else:
+        sys.stdout.write(_yaml(found))
+
+
+@pipelines.command()
 def add(file: File, *, project: InProject = None, as_json: AsJson = False) -> None:
     """Store a pipeline under its name; a changed one becomes the next version."""
     from agentic.mappers.catalog.pipelines import store_pipeline

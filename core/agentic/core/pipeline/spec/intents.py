@@ -58,11 +58,7 @@ class IntentSpec(BaseModel):
 
 
 class IntentInference(Protocol):
-    """Turns the words of a person into an intent; the place for a model.
-
-    Nothing here uses one yet, so it has no hook: a command or a service of your own calls it, and passes the
-    intent to a builder of the hook ``agentic_builders``.
-    """
+    """Turns the words of a person into an intent; :class:`ModelIntentInference` asks a model."""
 
     async def infer(self, words: str) -> IntentSpec:
         """Return the intent behind the words.
