@@ -20,6 +20,7 @@ from agentic.core.coding import (
     SandboxValidator,
     TaskDecomposer,
 )
+from agentic.core.coding.planning.progressive import stage_input, stages_of
 from agentic.core.graph import MemoryCheckpointStore, WorkflowBuilder
 from agentic.core.llm import ScriptedModel
 
@@ -118,12 +119,23 @@ async def test_a_stage_that_fails_ends_the_program(validator: SandboxValidator) 
 
 @pytest.mark.parametrize(
     ("kinds", "fault"),
-    [(["types", "types", "logic"], "several tasks for the types"), (["types"], "no task for the logic")],
+    [(["types", "tests"], "no task for the logic"), (["types", "logic"], "no tests, and no task for tests")],
 )
-async def test_plans_without_one_task_for_each_part_are_refused(
+async def test_plans_without_logic_or_tests_are_refused(
     kinds: list[str], fault: str, validator: SandboxValidator
 ) -> None:
-    tasks = tuple(CodeTask(id=str(n), kind=CodeTaskKind(kind), task="x") for n, kind in enumerate(kinds))
+    tasks = tuple(CodeTask(id=kind, kind=CodeTaskKind(kind), task="x") for kind in kinds)
     workflow = WorkflowBuilder("w").set_start(ProgressiveWriter("write", writing(), validator)).build()
     with pytest.raises(BadPlanError, match=fault):
         await workflow.run(CodePlan(task="x", language="python", tasks=tasks))
+
+
+def test_tasks_of_one_kind_are_one_stage() -> None:
+    tasks = [
+        CodeTask(id=name, kind=CodeTaskKind(name[:-1]), task=f"Write {name}") for name in ("logic2", "logic1")
+    ]
+    first = tasks[0].model_copy(update={"needs": ("logic1",)})
+    plan = CodePlan(task="x", language="python", tasks=(first, tasks[1]), tests="T")
+    assert stages_of(plan) == [CodeTaskKind.LOGIC]
+    given = stage_input(plan, CodeTaskKind.LOGIC, {})
+    assert (given.prompt, given.tests) == ("Write logic1\n\nWrite logic2", "T")

@@ -23,6 +23,7 @@ from agentic.core.coding import (
 from agentic.core.coding.executors.generator import listed
 from agentic.core.coding.repairing.judging import RepairState, judge
 from agentic.core.graph import (
+    ExecutorKind,
     MemoryCheckpointStore,
     WorkflowBuilder,
     WorkflowConfig,
@@ -95,6 +96,7 @@ async def test_a_reply_without_code_is_a_draft_that_fails() -> None:
 async def test_an_engine_is_a_node_that_takes_the_errors_of_later_nodes() -> None:
     model = drafts("red", "red green", "red green blue")
     engine = RepairEngine("repair", model, [Words("inner", "red", "green")])
+    assert engine.kind is ExecutorKind.WORKER
     later = Words("later", "blue")
     workflow = (
         WorkflowBuilder("outer")

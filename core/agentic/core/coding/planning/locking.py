@@ -78,12 +78,13 @@ def changes_in(part: LockedPart, code: str, signatures: Sequence[str]) -> Iterat
 
 def _changed_lines(part: LockedPart, code: str) -> Iterator[str]:
     drafted = _lines(code)
-    known = set(drafted)
+    places: dict[str, list[int]] = {}
+    for at, line in enumerate(drafted):
+        places.setdefault(line, []).append(at)
     for block in _blocks(_lines(part.code)):
-        size = len(block)
-        if any(drafted[at : at + size] == block for at, line in enumerate(drafted) if line == block[0]):
+        if any(drafted[at : at + len(block)] == block for at in places.get(block[0], ())):
             continue
-        missing = [line for line in block if line not in known]
+        missing = [line for line in block if line not in places]
         for line in missing:
             yield f"the line '{line.strip()}' of {part.name} was changed or removed; keep the part as it is"
         if not missing:

@@ -19,7 +19,7 @@ from agentic.core.coding.messages import (
     ValidatorOutput,
 )
 from agentic.core.coding.planning.locking import LockValidator
-from agentic.core.coding.planning.plan import CodePlan, CodeTask, CodeTaskKind, usual_plan
+from agentic.core.coding.planning.plan import CodePlan, CodeTaskKind, usual_plan
 from agentic.core.coding.repairing.engine import MAX_ROUNDS, RepairEngine
 from agentic.core.coding.repairing.judging import RepairEnd, RepairResult
 from agentic.core.coding.repairing.lessons import LessonStore
@@ -111,16 +111,16 @@ class ProgressiveWriter(Executor):
 
     @handler
     async def on_plan(self, plan: CodePlan, ctx: WorkflowContext) -> ProgressiveResult:
-        """Write a program by a plan with one task for each part; parts can be left out, but not the logic.
+        """Write a program by a plan. Tasks of one kind are one stage; types and stubs can be left out.
 
         Raises:
-            BadPlanError: The plan has two tasks for a part, or none for the logic.
+            BadPlanError: The plan has no task for the logic, or neither tests nor a task for tests.
         """
-        kinds = [task.kind for task in plan.tasks]
-        if doubles := [kind.value for kind in CodeTaskKind if kinds.count(kind) > 1]:
-            raise BadPlanError(self.id, f"it has several tasks for the {doubles[0]}, but can carry out one")
+        kinds = {task.kind for task in plan.tasks}
         if CodeTaskKind.LOGIC not in kinds:
             raise BadPlanError(self.id, "it has no task for the logic")
+        if CodeTaskKind.TESTS not in kinds and not plan.tests:
+            raise BadPlanError(self.id, "it has no tests, and no task for tests")
         result = await ctx.run_workflow(self.workflow, plan)
         return result.output(ProgressiveResult)
 
@@ -179,31 +179,35 @@ async def _go_on(
     plan: CodePlan, done: Mapping[str, RepairResult], ctx: WorkflowContext[GeneratorInput, ProgressiveResult]
 ) -> None:
     """Begin the next stage; after the last or a failed one, yield the result."""
-    stages = sorted(
-        (task for task in plan.tasks if task.kind in _wanted(plan)), key=lambda one: _ORDER[one.kind]
-    )
-    left = [task for task in stages if task.kind not in done]
+    left = [kind for kind in stages_of(plan) if kind not in done]
     if left and all(one.passed for one in done.values()):
-        await ctx.send_message(stage_input(plan, left[0], done), target=left[0].kind.value)
+        await ctx.send_message(stage_input(plan, left[0], done), target=left[0].value)
     else:
         await ctx.yield_output(_result(plan, done))
 
 
-def stage_input(plan: CodePlan, task: CodeTask, done: Mapping[str, RepairResult]) -> GeneratorInput:
+def stages_of(plan: CodePlan) -> list[CodeTaskKind]:
+    """Return the stages of a plan, in order: without tests, if they are there already."""
+    kinds = {task.kind for task in plan.tasks} - ({CodeTaskKind.TESTS} if plan.tests else set())
+    return [kind for kind in CodeTaskKind if kind in kinds]
+
+
+def stage_input(plan: CodePlan, kind: CodeTaskKind, done: Mapping[str, RepairResult]) -> GeneratorInput:
     """Return the input of a stage.
 
     Args:
         plan: The plan.
-        task: The stage's.
+        kind: The stage.
         done: Kind -> result of the stages before.
     """
-    given = GeneratorInput.new(task.task, plan.language)
+    texts = [task.task for task in plan.order() if task.kind is kind]
+    given = GeneratorInput.new("\n\n".join(texts), plan.language)
     parts = tuple(
         LockedPart(name=f"the {name}", code=done[name].code, keeps_bodies=name == CodeTaskKind.TYPES)
         for name in (CodeTaskKind.TYPES, CodeTaskKind.STUBS)
         if name in done
     )
-    match task.kind:
+    match kind:
         case CodeTaskKind.TESTS:
             return given.model_copy(update={"program": parts[-1].code if parts else ""})
         case CodeTaskKind.LOGIC:
@@ -215,10 +219,6 @@ def stage_input(plan: CodePlan, task: CodeTask, done: Mapping[str, RepairResult]
 def has_result(result: RepairResult) -> bool:
     """Whether a stage ended with some draft."""
     return result.rounds > 0
-
-
-def _wanted(plan: CodePlan) -> set[CodeTaskKind]:
-    return set(CodeTaskKind) - ({CodeTaskKind.TESTS} if plan.tests else set())
 
 
 def _tests(plan: CodePlan, done: Mapping[str, RepairResult]) -> str:
@@ -242,9 +242,6 @@ def _result(plan: CodePlan, done: Mapping[str, RepairResult]) -> ProgressiveResu
             for kind, one in done.items()
         ),
     )
-
-
-_ORDER = {kind: number for number, kind in enumerate(CodeTaskKind)}
 
 
 def _checks(validator: SandboxValidator | Sandbox) -> dict[CodeTaskKind, list[Executor]]:
