@@ -6,6 +6,7 @@ import pytest
 
 from agentic.core.coding import (
     CodeFinding,
+    CodeFingerprinter,
     FindingLevel,
     SandboxValidator,
     UnknownLanguageError,
@@ -117,6 +118,26 @@ async def test_counts_come_from_the_runner(validator: SandboxValidator, language
     assert (only.passed, only.report.tests_failed) == (True, 0)
     within = await validator.run_tests(sample.with_tests, language)
     assert (within.passed, within.report.test_count) == (True, 1)
+
+
+@pytest.mark.parametrize("language", ["rust"])
+async def test_a_panic_in_a_test_has_its_place_and_its_words(
+    validator: SandboxValidator, language: str
+) -> None:
+    code = "pub fn first(of: &[i32]) -> i32 {\n    *of.first().unwrap()\n}\n"
+    tests = (
+        'use super::*;\n#[test]\nfn one() { println!("seen"); assert_eq!(first(&[1]), 2); }\n'
+        "#[test]\nfn none() { first(&[]); }\n"
+    )
+    found = await validator.run_tests(code, language, tests)
+    none, one = sorted(found.findings, key=lambda finding: finding.test)
+    assert (none.place, none.text) == ("main.rs:2:17", "called `Option::unwrap()` on a `None` value")
+    assert (one.place, one.text) == (
+        "tests.rs:3:30", "assertion `left == right` failed\n  left: 1\n right: 2\nseen"
+    )  # fmt: skip
+    assert "    2 |     *of.first().unwrap()" in found.feedback
+    keys = {CodeFingerprinter().fingerprint(str(finding)).key for finding in found.findings}
+    assert len(keys) == 2
 
 
 @pytest.mark.requirement("SB06")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 
@@ -9,12 +10,17 @@ from agentic.core.coding.findings import MAX_FINDINGS, CodeFinding, FindingLevel
 from agentic.core.coding.languages import tools
 from agentic.core.coding.languages.junit import REPORT, read_junit
 from agentic.core.coding.languages.language import CheckReport, CodeCheck, Language, TestsToRun
+from agentic.core.linear import LinearPattern
 from agentic.core.sandbox import SandboxResult
 
 _FILE, _TEST_FILE, _ROOT = "main.rs", "tests.rs", "root.rs"
 _TESTS_APART = f'include!("{_FILE}");\n#[cfg(test)]\nmod tests_apart {{\n    include!("{_TEST_FILE}");\n}}\n'
 _COMMON = ("--edition", "2024", "--error-format=json")
 _CHECK = ("rustc", *_COMMON, "--crate-type", "lib", "--emit=metadata")
+_PANIC = LinearPattern(
+    r"(?m)^thread '[^'\n]{0,500}'(?: \(\d{1,20}\))? panicked at ([^:\n]{1,200}):(\d{1,9}):(\d{1,9}):$"
+)
+_NOTE = "\nnote: run with `RUST_BACKTRACE="
 
 # The harness of stable Rust writes machine-readable reports only with this variable, set for it alone.
 _RUN = (
@@ -73,8 +79,24 @@ def _read_lint(result: SandboxResult) -> CheckReport:
 
 def _read_tests(result: SandboxResult) -> CheckReport:
     report = read_junit(result)
-    return (
-        report if report.is_whole else CheckReport(findings=_errors(result), is_whole=bool(_errors(result)))
+    if not report.is_whole:
+        return CheckReport(findings=_errors(result), is_whole=bool(_errors(result)))
+    return dataclasses.replace(report, findings=tuple(map(_placed, report.findings)))
+
+
+def _placed(failure: CodeFinding) -> CodeFinding:
+    """Return the failure of a test with the place of its panic, which the report has in its text only."""
+    found = _PANIC.search(failure.text)
+    if found is None:
+        return failure
+    before, said = failure.text[: found.start], failure.text[found.end :].partition(_NOTE)[0]
+    return failure.model_copy(
+        update={
+            "file": found[1],
+            "line": int(found[2]),
+            "column": int(found[3]),
+            "text": cut(f"{said.strip()}\n{before}") or failure.text,
+        }
     )
 
 
