@@ -102,6 +102,26 @@ def test_every_failure_that_comes_with_a_capability_has_an_entry(title: str, cla
     assert first_cells(section) == sorted(classes)
 
 
+def public_names() -> Iterator[tuple[str, str]]:
+    """Yield the packages, and each name in their ``__all__``."""
+    root = DOCS.parent
+    for path in sorted([*root.glob("*/agentic/*/__init__.py"), *root.glob("*/agentic/*/*/__init__.py")]):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and [ast.unparse(one) for one in node.targets] == ["__all__"]:
+                package = ".".join(path.parent.relative_to(root).parts[1:])
+                yield from ((package, name) for name in ast.literal_eval(node.value))
+
+
+@pytest.mark.requirement("SC09")
+def test_every_public_name_of_every_package_has_an_entry_in_the_reference() -> None:
+    pages = [page.read_text(encoding="utf-8") for page in (DOCS / "reference").rglob("*.md")]
+    directives = re.findall(r"^\.\. (?:auto|py:)\w+:: ([\w.]+)", "\n".join(pages), flags=re.MULTILINE)
+    entries = {name.rpartition(".")[2] for name in directives}
+    names = list(public_names())
+    assert len({package for package, _ in names}) > 30
+    assert [f"{package}.{name}" for package, name in names if name not in entries] == []
+
+
 def test_every_link_in_the_documentation_leads_somewhere() -> None:
     for page in (*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):

@@ -105,11 +105,13 @@ def tool(
 def tool(
     function: Callable[..., Any] | None = None, /, **facts: Any
 ) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
-    """Make a function a tool, with or without arguments; see :class:`FunctionTool`::
+    """Make a function a tool, with or without arguments; see :class:`FunctionTool`.
 
-    @tool(approval="always")
-    def refund(order: int, ctx: ToolContext) -> str:
-        "Pay an order back."
+    As a decorator::
+
+        @tool(approval="always")
+        def refund(order: int, ctx: ToolContext) -> str:
+            "Pay an order back."
     """
     if function is not None:
         return FunctionTool(function, **facts)
