@@ -57,11 +57,18 @@ TARGETS: Mapping[str, Sequence[str]] = {
     "EN11": (_ROUTE, _ACTIVATE, _RESULT),
     "EN14": ("agentic.core.graph.model.messages:Delivery",),
     "LG04": ("agentic.core.coding.fingerprints:CodeFingerprinter",),
+    "LG02": ("agentic.core.coding.validation.pipeline:ValidatorPipeline._first",),
+    "LG11": ("agentic.core.coding.validation.arbiter:Arbiter",),
     "LG12": ("agentic.core.graph.running.runner:Runner._lanes",),
     "LG17": (_ROUTE,),
     "LM06": ("agentic.core.coding.executors.generator:LLMGeneratorExecutor._ask",),
     "OR06": (_ACTIVATE, _RESULT),
     "OR09": ("agentic.core.audit.deriving:decisions_of",),
+    "SC02": ("agentic.core.agents.chat_agent:ChatAgent",),
+    "SC03": ("agentic.core.patterns.group_chat:GroupChatBuilder",),
+    "SC06": ("agentic.core.coding.validation.supervisor:Supervisor",),
+    "SP04": ("agentic.core.pipeline.spec.inferring:ModelIntentInference",),
+    "TO03": ("agentic.core.coding.interpreter:CodeInterpreter",),
 }
 """Row -> ``module:name`` of things, where the row has other words for them."""
 
