@@ -56,8 +56,18 @@ _RESULT = "agentic.core.graph.running.runner:Runner.result"
 TARGETS: Mapping[str, Sequence[str]] = {
     "EN11": (_ROUTE, _ACTIVATE, _RESULT),
     "EN14": ("agentic.core.graph.model.messages:Delivery",),
+    "LE04": (
+        "agentic.core.coding.planning.plan:usual_plan",
+        "agentic.core.coding.repairing.engine:RepairEngine",
+    ),
     "LG04": ("agentic.core.coding.fingerprints:CodeFingerprinter",),
     "LG02": ("agentic.core.coding.validation.pipeline:ValidatorPipeline._first",),
+    "LG06": ("agentic.core.coding.planning.decomposer:TaskDecomposer",),
+    "LG07": ("agentic.core.coding.planning.locking:changes_in",),
+    "LG10": (
+        "agentic.core.coding.executors.validators:CoherenceValidator",
+        "agentic.core.coding.languages.fitting:find_misfits",
+    ),
     "LG11": ("agentic.core.coding.validation.arbiter:Arbiter",),
     "LG12": ("agentic.core.graph.running.runner:Runner._lanes",),
     "LG17": (_ROUTE,),
