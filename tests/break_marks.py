@@ -50,10 +50,12 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Target = tuple[str, str]
 """A module, and the dotted name of a thing in it."""
 
+_HACKERNEWS = "agentic.plugins.hackernews.mapper"
 _ROUTE = "agentic.core.graph.planning.routing:route"
 _ACTIVATE = "agentic.core.graph.running.runner:Runner._activate"
 _RESULT = "agentic.core.graph.running.runner:Runner.result"
 TARGETS: Mapping[str, Sequence[str]] = {
+    "ED12": ("agentic.core.graph.model.messages:ExecutorFailure",),
     "EN11": (_ROUTE, _ACTIVATE, _RESULT),
     "EN14": ("agentic.core.graph.model.messages:Delivery",),
     "LE04": (
@@ -72,8 +74,12 @@ TARGETS: Mapping[str, Sequence[str]] = {
     "LG12": ("agentic.core.graph.running.runner:Runner._lanes",),
     "LG17": (_ROUTE,),
     "LM06": ("agentic.core.coding.executors.generator:LLMGeneratorExecutor._ask",),
+    "ME02": ("agentic.core.agents.memory.stored:StoredMemoryProvider",),
     "OR06": (_ACTIVATE, _RESULT),
     "OR09": ("agentic.core.audit.deriving:decisions_of",),
+    "PL03": ("agentic.executors.base:BaseAgentExecutor",),
+    "PL15": (f"{_HACKERNEWS}:HackerNewsResultMapper", f"{_HACKERNEWS}:row_of"),
+    "RE01": ("agentic.core.agents.reducers.choosing:newest_that_fit",),
     "SC02": ("agentic.core.agents.chat_agent:ChatAgent",),
     "SC03": ("agentic.core.patterns.group_chat:GroupChatBuilder",),
     "SC06": ("agentic.core.coding.validation.supervisor:Supervisor",),
@@ -101,6 +107,8 @@ def index() -> dict[str, list[Target]]:
                 ".__init__"
             )
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and any("Protocol" in ast.unparse(x) for x in node.bases):
+                    continue  # others have its methods
                 if isinstance(node, ast.ClassDef) or (isinstance(node, FUNCTIONS) and node.name in public):
                     found[node.name].append((module, node.name))
                 if isinstance(node, ast.ClassDef):

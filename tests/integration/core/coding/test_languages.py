@@ -179,7 +179,7 @@ async def test_tests_that_never_end_are_a_finding(validator: SandboxValidator, l
     assert "it took longer than its limit of time" in found.findings[0].text
 
 
-@pytest.mark.requirement("BE07", "BE09")
+@pytest.mark.requirement("SB06")
 @pytest.mark.parametrize("language", ["typescript-vitest", "typescript-jest"])
 async def test_other_runners_can_test_typescript(validator: SandboxValidator, language: str) -> None:
     package = "vitest" if language.endswith("vitest") else "@jest/globals"

@@ -17,7 +17,6 @@ def written(content: bytes) -> SandboxResult:
     return SandboxResult(exit_code=1, ended=Ending.EXITED, files={"report.json": content})
 
 
-@pytest.mark.requirement("BE07", "BE09")
 @pytest.mark.parametrize(
     ("name", "counts", "finding"),
     [
