@@ -20,7 +20,7 @@ from agentic.core.coding import (
     ValidationReport,
     best_of,
 )
-from agentic.core.graph import Executor, MemoryCheckpointStore, WorkflowBuilder, executor, handler
+from agentic.core.graph import Executor, WorkflowBuilder, executor, handler
 from agentic.core.llm import OverloadedError
 
 pytestmark = pytest.mark.requirement("LG11")
@@ -113,14 +113,6 @@ async def test_an_arbiter_is_a_node_after_any_validators() -> None:
         .build()
     )
     assert (await flow.run("go")).outputs == (candidates["one_warning"],)
-
-
-async def test_a_stored_choice_is_read_again() -> None:
-    flow = best_of("best", [writer("x", ["a"]), writer("y", ["a b"])], words("a", "b"))
-    store = MemoryCheckpointStore()
-    done = await flow.run(TASK, run_id="r", checkpoints=store)
-    assert (await flow.resume("r", checkpoints=store)).outputs == done.outputs
-    assert done.output(ValidationReport).code == "a b"
 
 
 def test_the_best_of_one_is_refused() -> None:

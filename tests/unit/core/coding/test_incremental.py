@@ -15,7 +15,7 @@ from agentic.core.coding import (
     SubTaskRequest,
 )
 from agentic.core.coding.executors.assembler import assemble
-from agentic.core.graph import EventKind, Executor, MemoryCheckpointStore, WorkflowContext, handler
+from agentic.core.graph import EventKind, Executor, WorkflowContext, handler
 
 pytestmark = pytest.mark.requirement("LG09")
 
@@ -99,11 +99,3 @@ async def test_parts_of_one_name_are_refused_and_no_parts_pass() -> None:
     with pytest.raises(CodingError, match="two parts have one task_id; give each its own: part_1, part_1"):
         await flow.run([*parts("a"), *parts("a")])
     assert (await flow.run([])).output(IncrementalResult).passed
-
-
-async def test_a_stored_run_is_read_again() -> None:
-    flow = IncrementalPipeline(Writes(), words("a", "b")).as_workflow("parts")
-    store = MemoryCheckpointStore()
-    done = await flow.run(parts("b", "a b"), run_id="r", checkpoints=store)
-    assert (await flow.resume("r", checkpoints=store)).outputs == done.outputs
-    assert done.output(IncrementalResult).passed

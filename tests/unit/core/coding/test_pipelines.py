@@ -24,7 +24,6 @@ from agentic.core.coding import (
 from agentic.core.graph import (
     EventKind,
     Executor,
-    MemoryCheckpointStore,
     MessageTypeError,
     RunResult,
     Workflow,
@@ -233,11 +232,3 @@ async def test_a_supervisor_says_what_it_cannot_do() -> None:
         await supervisor.execute_with_validation("state", Odd("odd"))
     with pytest.raises(MessageTypeError):
         await supervisor.execute_with_validation(TASK, Odd("odd"))
-
-
-async def test_a_stored_loop_is_read_again() -> None:
-    graph, _ = loop(["x", "a b"], words("a", "b"), ValidationMode.ALL)
-    store = MemoryCheckpointStore()
-    done = await graph.run(TASK, run_id="r", checkpoints=store)
-    assert (await graph.resume("r", checkpoints=store)).outputs == done.outputs
-    assert done.output(ValidationReport).passed
