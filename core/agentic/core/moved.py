@@ -422,7 +422,7 @@ MOVED = {
     "agentic.plugins.web.html": "agentic.plugins.web.reading.html",
     "agentic.plugins.web.json_schema": "agentic.plugins.web.reading.json_schema",
     "agentic.plugins.web.json_schema_keywords": "agentic.core.reading.schemas.keywords",
-    "agentic.plugins.web.jsonld": "agentic.plugins.web.reading.jsonld",
+    "agentic.plugins.web.jsonld": "agentic.core.reading.structured.jsonld",
     "agentic.plugins.web.limits": "agentic.plugins.web.reading.limits",
     "agentic.plugins.web.numbers": "agentic.plugins.web.reading.numbers",
     "agentic.plugins.web.packaged": "agentic.plugins.web.settings",

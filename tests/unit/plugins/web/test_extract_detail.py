@@ -13,6 +13,7 @@ from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import Fetcher, HttpPolicy
 from agentic.core.types import JSONValue
 from agentic.plugins.web.actors.extract_detail import ExtractDetailActor, ExtractDetailInput
+from agentic.plugins.web.reading.fields import FieldRule
 from agentic.plugins.web.reading.json_schema import fit
 
 LAMP = """<h1 class="title"> A  good
@@ -55,6 +56,42 @@ async def test_fields_are_read_by_selector_attribute_pattern_and_type(act: Any, 
 async def test_a_field_that_is_not_there_is_null(act: Any, page: Any) -> None:
     item = await read(act, page, rating=".rating", marks={"selector": ".mark", "list": True})
     assert (item["rating"], item["marks"]) == (None, [])
+
+
+async def test_alternatives_are_tried_in_their_order_while_nothing_is_found(act: Any, page: Any) -> None:
+    number = {
+        "selector": ".cost",
+        "type": "number",
+        "alternatives": [{"selector": ".price", "type": "number"}],
+    }
+    item = await read(
+        act,
+        page,
+        price=number,
+        tags={
+            "selector": ".label",
+            "list": True,
+            "alternatives": [".none", {"selector": ".tag", "list": True}],
+        },
+        title={"selector": "h1", "alternatives": [".price"]},
+        none={"selector": ".a", "default": "?", "alternatives": [".b"]},
+    )
+    assert [item[name] for name in ("price", "tags", "title", "none")] == [
+        1234.5,
+        ["red", "tall"],
+        "A good lamp",
+        "?",
+    ]
+    json_page = page('{"name": "A"}', content_type="application/json")
+    schema = {"title": {"json": "title", "alternatives": [{"json": "name"}]}}
+    assert (await act(ExtractDetailActor, page=json_page, schema=schema)).item["title"] == "A"
+
+
+async def test_required_field_without_any_alternative_fails(act: Any, page: Any) -> None:
+    with pytest.raises(ActorError, match=r"field 'sum': '\.a' matches nothing"):
+        await read(act, page, sum={"selector": ".a", "required": True, "alternatives": [".b"]})
+    with pytest.raises(ValidationError, match="a boolean is false where nothing is found"):
+        FieldRule.model_validate({"selector": ".a", "type": "boolean", "alternatives": [".b"]})
 
 
 async def test_a_field_may_be_called_url(act: Any, page: Any) -> None:

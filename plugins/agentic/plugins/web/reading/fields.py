@@ -24,6 +24,7 @@ from agentic.core.actors import ActorError, Page
 from agentic.core.linear import RegexTooCostlyError, compile_linear
 from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.core.reading.dates import DateOrder, is_whole_pattern
+from agentic.core.reading.structured.jsonld import LinkedData, values_at
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.conversions import AMOUNTS, FieldType, Spelling, convert, truth_of
@@ -42,7 +43,6 @@ from agentic.plugins.web.reading.json_data import (
     found_in,
     scripts_of,
 )
-from agentic.plugins.web.reading.jsonld import LinkedData, values_at
 from agentic.plugins.web.reading.limits import TextMeter, check_nesting
 from agentic.plugins.web.reading.selectors import Selector
 from agentic.plugins.web.reading.xpath import XPath, find
@@ -132,6 +132,11 @@ class FieldRule(BaseModel):
         default=None, min_length=1, description="Fields of a nested object, extracted from the elements."
     )
     list: bool = Field(default=False, description="All matching elements instead of the first.")
+    alternatives: tuple[Annotated[FieldRule, BeforeValidator(_rule), OR_SELECTOR], ...] = Field(
+        default=(),
+        max_length=8,
+        description="Rules to try, in this order, where this one finds nothing.",
+    )
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
@@ -154,7 +159,15 @@ class FieldRule(BaseModel):
             raise ValueError("script needs json, the path in the script's data; json: '@' is all of it")
         if self.required and self.default is not None:
             raise ValueError("a required field needs no default; remove one of the two")
+        if self.alternatives and self.type == "boolean":
+            raise ValueError("a boolean is false where nothing is found, so its alternatives are never tried")
         return self
+
+    @cached_property
+    def tried(self) -> tuple[FieldRule, ...]:
+        """This rule and its alternatives, each for itself: the next one looks for a missing value."""
+        own = self.model_copy(update={"alternatives": (), "required": False, "default": None})
+        return (own, *self.alternatives)
 
     @property
     def kind(self) -> FieldType:
@@ -267,6 +280,8 @@ def read_fields(source: Source, schema: Mapping[str, FieldRule], scope: Element 
 
 
 def _read(name: str, rule: FieldRule, source: Source, scope: Element | None) -> JSONValue:
+    if rule.alternatives:
+        return _first(name, rule, source, lambda one: _read(name, one, source, scope))
     if (selector := rule.simple_selector) is not None:  # most fields: a quarter of the time
         node = select_one(scope or source.document, selector)
         if node is not None and (text := _content(node, rule, source)) is not None:
@@ -274,6 +289,14 @@ def _read(name: str, rule: FieldRule, source: Source, scope: Element | None) -> 
     if rule.fields is not None:
         return _objects(name, rule, rule.fields, source, scope)
     return _settled(name, rule, _found(rule, source, scope), source)
+
+
+def _first(name: str, rule: FieldRule, place: Place, read: Callable[[FieldRule], JSONValue]) -> JSONValue:
+    """Return the value of the first of a rule's alternatives that finds one."""
+    found = next((value for value in map(read, rule.tried) if value not in (None, "", [])), None)
+    if found is None and rule.required:
+        raise _missing(name, rule, place)
+    return rule.default if found is None else found
 
 
 def read_json_fields(
@@ -302,6 +325,8 @@ def _read_json(name: str, rule: FieldRule, place: Place, data: JSONValue) -> JSO
             "json: PATH"
         )
         raise ActorError(message, failure_class="not_html", status=page.status)
+    if rule.alternatives:
+        return _first(name, rule, place, lambda one: _read_json(name, one, place, data))
     found = found_in(rule.json_path, data, url)
     if rule.fields is not None:
         return _json_objects(name, rule, rule.fields, found, place)

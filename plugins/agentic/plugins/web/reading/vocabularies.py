@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from turbohtml import Document, Element
 
 from agentic.core.reading.addresses import absolute
+from agentic.core.reading.structured.jsonld import Node
 from agentic.core.types import JSONValue
 from agentic.plugins.web.reading.html import text_of
-from agentic.plugins.web.reading.jsonld import Node
 
 MAX_DEPTH = 50
 _SHOWN = frozenset({"audio", "embed", "iframe", "img", "source", "track", "video"})

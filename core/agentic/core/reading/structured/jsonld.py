@@ -33,7 +33,7 @@ class LinkedData:
         self._nodes: list[Node] | None = None
 
     def nodes(self) -> list[Node]:
-        """Return the objects, those of a ``@graph`` side by side."""
+        """Return the objects; the objects of a ``@graph`` stand side by side."""
         if self._nodes is None:
             scripts = self._document.select(SCRIPTS)
             self._nodes = [node for script in scripts for node in self._read(script.text)]

@@ -1,0 +1,1 @@
+"""Data that pages hold for machines."""
