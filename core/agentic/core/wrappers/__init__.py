@@ -1,0 +1,54 @@
+"""Wrappers of fields: knowledge that finds a field again when its selector breaks.
+
+Pure functions on parsed pages: nothing here fetches, stores or asks a model.
+"""
+
+from __future__ import annotations
+
+from agentic.core.wrappers.building import BuiltField, find_examples, wrapper_of_values
+from agentic.core.wrappers.data import DataValue, finds, read_data_values
+from agentic.core.wrappers.errors import WrapperError, WrapperVersionError
+from agentic.core.wrappers.locators import Locator, LocatorKind, write_locators
+from agentic.core.wrappers.ranking import is_plausible
+from agentic.core.wrappers.repair import (
+    Abstained,
+    Found,
+    PlaceChoice,
+    RepairEvidence,
+    StoredPage,
+    choose,
+    repair,
+)
+from agentic.core.wrappers.tree import PageTree
+from agentic.core.wrappers.values import Kind
+from agentic.core.wrappers.wrapper import Observation, Wrapper, decode, encode, learn, merge
+
+__all__ = [
+    "Abstained",
+    "BuiltField",
+    "DataValue",
+    "Found",
+    "Kind",
+    "Locator",
+    "LocatorKind",
+    "Observation",
+    "PageTree",
+    "PlaceChoice",
+    "RepairEvidence",
+    "StoredPage",
+    "Wrapper",
+    "WrapperError",
+    "WrapperVersionError",
+    "choose",
+    "decode",
+    "encode",
+    "find_examples",
+    "finds",
+    "is_plausible",
+    "learn",
+    "merge",
+    "read_data_values",
+    "repair",
+    "wrapper_of_values",
+    "write_locators",
+]

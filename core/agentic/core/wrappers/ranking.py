@@ -1,0 +1,125 @@
+"""Candidates of a page in the order of how well they fit a field."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from agentic.core.types import JSONValue
+from agentic.core.wrappers.candidates import Candidate, Candidates
+from agentic.core.wrappers.scoring import NONE, NONE_KNOWN, WEIGHTS, Aim, Scorer, trust_of
+from agentic.core.wrappers.selecting import SelectorIndex
+from agentic.core.wrappers.tree import PageTree
+from agentic.core.wrappers.values import Kind, agreement, likeness, read_value
+from agentic.core.wrappers.wrapper import Wrapper
+
+ALIKE = 0.5
+LIKE_TIMES = 2.5
+MAX_TIMES = 8.0
+"""Limit for how much longer or shorter a value is than earlier values, unless it is the stored one."""
+
+
+class Ranked(NamedTuple):
+    """A candidate and how well it fits.
+
+    Attributes:
+        candidate: The elements.
+        score: Logarithm of its odds against "the field is not on this page".
+        agrees: How far it agrees with the stored value, from 0 to 1.
+    """
+
+    candidate: Candidate
+    score: float
+    agrees: float
+
+
+class PageFacts:
+    """A page of the new layout, read once for all fields.
+
+    Args:
+        tree: The page.
+        row: The stored values of its record; None where nothing is known.
+    """
+
+    def __init__(self, tree: PageTree, row: Mapping[str, JSONValue] | None = None) -> None:
+        self.tree = tree
+        self.row = row or {}
+        self.candidates = Candidates(tree)
+
+    @cached_property
+    def index(self) -> SelectorIndex:
+        """For selectors."""
+        return SelectorIndex(self.tree)
+
+
+def aims_of(wrappers: Mapping[str, Wrapper]) -> dict[str, Aim]:
+    """Return the aim for each field of a record."""
+    words = {name: wrapper.all_words for name, wrapper in wrappers.items()}
+    return {
+        name: Aim(
+            wrapper.kind,
+            wrapper.is_list,
+            words[name],
+            frozenset().union(*(there for other, there in words.items() if other != name)) - words[name],
+            wrapper.fingerprint,
+            wrapper.seen,
+        )
+        for name, wrapper in wrappers.items()
+    }
+
+
+def rank(
+    page: PageFacts, name: str, aim: Aim, wrappers: Mapping[str, Wrapper], anchors: Mapping[str, int]
+) -> list[Ranked]:
+    """Return the candidates of a field, the best first."""
+    trust = trust_of(page.tree, [wrapper.fingerprint for wrapper in wrappers.values()])
+    scorer = Scorer(
+        page.tree, aim, trust, {other: place for other, place in anchors.items() if other != name}
+    )
+    known = page.row.get(name)
+    return scored(scorer, likely(page, aim, known), known)
+
+
+def is_plausible(wrapper: Wrapper, texts: Sequence[str], known: JSONValue) -> bool:
+    """Return whether texts may be a field's value: the stored one, or one that looks like the others.
+
+    Args:
+        wrapper: The field.
+        texts: As found.
+        known: The value that was stored for this page.
+    """
+    if not texts or not texts[0] or (not wrapper.is_list and read_value(wrapper.kind, texts[0]) is None):
+        return False
+    if agreement(wrapper.kind, texts, known) >= ALIKE:
+        return True
+    one, learnt = Candidate((), tuple(texts)), wrapper.fingerprint
+    return (
+        abs(one.size - learnt.length) <= math.log(LIKE_TIMES) and likeness(one.shape, learnt.shape) >= ALIKE
+    )
+
+
+def scored(scorer: Scorer, candidates: Sequence[Candidate], known: JSONValue) -> list[Ranked]:
+    """Return candidates with their scores, the best first."""
+    rows = [scorer.features(one) for one in candidates]
+    none, agreed = NONE, [0.0] * len(rows)
+    if known is not None:
+        agreed, none = scorer.compare(rows, candidates, known), NONE + NONE_KNOWN
+    found = [
+        Ranked(one, sum([weight * value for weight, value in zip(WEIGHTS, row, strict=True)]) - none, agrees)
+        for one, row, agrees in zip(candidates, rows, agreed, strict=True)
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.candidate.numbers))
+
+
+def likely(page: PageFacts, aim: Aim, known: JSONValue) -> list[Candidate]:
+    """Return the candidates of a page that have the kind and about the length of a field's values."""
+    size = aim.fingerprint.length
+    if aim.is_list:
+        return [one for one in page.candidates.groups if abs(one.size - size) <= math.log(MAX_TIMES)]
+    if aim.kind is not Kind.TEXT:
+        return [one for one in page.candidates.singles if read_value(aim.kind, one.texts[0]) is not None]
+    sizes = [size] if not isinstance(known, str) else [size, math.log1p(len(known))]
+    low, high = math.expm1(min(sizes)) / MAX_TIMES, math.expm1(max(sizes)) * MAX_TIMES
+    return [one for one in page.candidates.singles if low <= len(one.texts[0]) <= high]

@@ -1,0 +1,233 @@
+"""How well a candidate fits a field: features from 0 to 1, and their weighted sum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from agentic.core.types import JSONValue
+from agentic.core.wrappers.candidates import Candidate
+from agentic.core.wrappers.fingerprints import Fingerprint, closeness
+from agentic.core.wrappers.tree import HEADINGS, LABEL_CHARS, PageTree
+from agentic.core.wrappers.values import Kind, agreement, likeness, read_value
+from agentic.core.wrappers.words import plain, text_words
+
+FEATURES = (
+    "names", "hint_own", "hint_near", "hint_label", "hint_heading", "label",
+    "heading", "rival", "other", "tag", "heading_tag", "path",
+    "size", "shape", "count", "position", "title", "single",
+    "tight", "order", "close", "amount", "seen", "same_text",
+    "same_words", "same_list", "same_amount", "same_amount_rare", "same_amount_named", "near_amount",
+)  # fmt: skip
+WEIGHTS = (
+    1.41, 1.12, 1.99, 1.03, 0.33, 2.11,
+    0.94, -2.32, -1.77, 0.94, 3.40, 1.06,
+    2.93, 1.68, 2.00, 1.64, 1.48, -0.31,
+    -0.39, 0.99, 1.85, 1.75, 3.07, 2.94,
+    4.93, 1.01, 0.57, 0.58, 1.14, 1.44,
+)  # fmt: skip
+NONE = 12.76
+NONE_KNOWN = 2.43
+"""Weights of :data:`FEATURES`, and the score of "it is not here": from ``tests/bench/drift_fit.py``."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """A field to find.
+
+    Attributes:
+        kind: What its texts mean.
+        is_list: Whether it has many values on a page.
+        words: Words of an intent for it, and its name.
+        others: Words of the other fields of the record.
+        fingerprint: How its elements looked.
+        seen: Short texts that were values, as letters and digits.
+    """
+
+    kind: Kind
+    is_list: bool
+    words: frozenset[str]
+    others: frozenset[str]
+    fingerprint: Fingerprint
+    seen: frozenset[str] = frozenset()
+
+
+SAME_LIST = 0.7
+LITTLE_ALIKE = 0.3
+UNKNOWN = (0.0,) * 7
+"""The last features where the value that was stored is not known."""
+
+_LINES = frozenset(["span", "a", "div", "p", "li", "b", "strong", "em", "time"])
+
+
+def trust_of(tree: PageTree, prints: Sequence[Fingerprint]) -> float:
+    """Return how much of the learnt names a page still has: after a redesign the old names say nothing."""
+    names = {name for one in prints for name in one.names}
+    if not names:
+        return 0.0
+    return sum(name in tree.frequencies for name in names) / len(names)
+
+
+class Scorer:
+    """Gives features of the candidates of one page for one field.
+
+    Args:
+        tree: The page.
+        aim: The field.
+        trust: As from :func:`trust_of`.
+        anchors: Other fields whose first elements are known.
+    """
+
+    def __init__(self, tree: PageTree, aim: Aim, trust: float, anchors: Mapping[str, int]) -> None:
+        self._tree = tree
+        self._aim = aim
+        self._trust = trust
+        learnt = aim.fingerprint
+        total, counts = len(tree), tree.frequencies
+        names = [
+            (name, weight, math.log(1 + total / (1 + counts[name]))) for name, weight in learnt.names.items()
+        ]
+        self._sum = sum(weight * rarity for _, weight, rarity in names) or 1.0
+        self._names = [one for one in names if counts[one[0]]]
+        self._words = [word for word in aim.words if counts[word]]
+        self._others = [word for word in aim.others if counts[word]]
+        self._anchors = [
+            (place, *learnt.neighbours[name]) for name, place in anchors.items() if name in learnt.neighbours
+        ]
+        self._tag = learnt.path[0] if learnt.path else ""
+        self._paths: dict[tuple[str, ...], float] = {}
+
+    def features(self, candidate: Candidate) -> list[float]:
+        """Return the features of :data:`FEATURES`."""
+        tree, aim = self._tree, self._aim
+        learnt, first, texts = aim.fingerprint, candidate.numbers[0], candidate.texts
+        context, tag = tree.contexts[first], tree.tags[first]
+        shared = sum(
+            [min(weight, context[name]) * rarity for name, weight, rarity in self._names if name in context]
+        )
+        near = max([context[word] for word in self._words if word in context], default=0.0)
+        others = max([context[word] for word in self._others if word in context], default=0.0)
+        own = tree.names[first]
+        if aim.is_list:
+            own = (*own, *tree.names[tree.parents[first]])
+        words = tree.label_words(first)
+        if not aim.is_list and aim.kind is not Kind.TEXT and len(texts[0]) <= LABEL_CHARS:
+            words = (*words, *text_words(texts[0]))
+        heading = tree.heading_words(first)
+        path = tree.path(first)
+        if path not in self._paths:
+            self._paths[path] = _common(path, learnt.path)
+        below = tree.ends[first] - first
+        order, close = self._beside(first)
+        return [
+            shared / self._sum * self._trust,
+            min(1.0, sum([word in aim.words for word in own]) / 2),
+            near,
+            float(not aim.words.isdisjoint(words)),
+            float(not aim.words.isdisjoint(heading)),
+            _weighted(learnt.label, words),
+            _weighted(learnt.heading, heading),
+            float(any(word in learnt.rivals and word not in aim.words for word in words)),
+            others * (1 - 0.7 * near),
+            _tags_alike(tag, self._tag),
+            float(tag == "h1")
+            if self._tag == "h1"
+            else -float(tag in HEADINGS and self._tag not in HEADINGS),
+            self._paths[path],
+            math.exp(-1.2 * abs(candidate.size - learnt.length)),
+            likeness(candidate.shape, learnt.shape),
+            math.exp(-0.6 * abs(math.log1p(len(candidate.numbers)) - learnt.count)) if aim.is_list else 0.0,
+            1 - min(1.0, 2 * abs(first / len(tree) - learnt.position)),
+            1 - abs(learnt.in_title - tree.is_in_title(first)) if tree.title and not aim.is_list else 0.5,
+            1 / math.sqrt(tree.texts_count(first)) if not aim.is_list else 0.0,
+            1.0 if below == 1 else 0.5 if below <= 3 else 0.0,
+            order,
+            close,
+            _plausible(learnt, read_value(aim.kind, texts[0])) if learnt.amounts is not None else 0.0,
+            float(len(texts) == 1 and tree.length(first) < 200 and tree.plain(first) in aim.seen)
+            if aim.seen
+            else 0.0,
+            *UNKNOWN,
+        ]
+
+    def compare(
+        self, rows: Sequence[list[float]], candidates: Sequence[Candidate], known: JSONValue
+    ) -> list[float]:
+        """Set the last features of all candidates of a page whose stored value is known.
+
+        Returns:
+            How far each candidate agrees with it, from 0 to 1.
+        """
+        aim = self._aim
+        agreed = [agreement(aim.kind, one.texts, known) for one in candidates]
+        best = max(agreed, default=0.0)
+        rarity = 1 / math.sqrt(max(1, sum([one == 1.0 for one in agreed])))
+        weight = 0.5 + min(0.5, len(plain(str(known))) / 50)
+        for features, candidate, agrees in zip(rows, candidates, agreed, strict=True):
+            if isinstance(known, list):
+                features[-7:] = [float(agrees >= SAME_LIST), 0.0, agrees, 0.0, 0.0, 0.0, 0.0]
+            elif aim.kind is Kind.TEXT:
+                alike = agrees if agrees >= LITTLE_ALIKE else 0.0
+                if best == 1.0 and agrees < best:  # another one is the stored value to the letter
+                    alike *= 0.5
+                features[-7:] = [float(agrees == 1.0) * weight, alike, 0.0, 0.0, 0.0, 0.0, 0.0]
+            else:
+                named = max(features[2], features[3], features[5])
+                near = _nearness(read_value(aim.kind, candidate.texts[0]), known)
+                features[-7:] = [0.0, 0.0, 0.0, agrees, agrees * rarity, agrees * named, near]
+        return agreed
+
+    def _beside(self, first: int) -> tuple[float, float]:
+        """Return how well the order and the nearness to the other fields fit."""
+        if not self._anchors:
+            return 0.5, 0.5
+        order = close = 0.0
+        for place, sign, _ in self._anchors:
+            order += 0.5 + 0.5 * sign * (1 if first > place else -1)
+            close += closeness(self._tree, first, place)
+        return order / len(self._anchors), close / len(self._anchors)
+
+
+def _tags_alike(one: str, other: str) -> float:
+    if one == other:
+        return 1.0
+    return 0.5 if (one in _LINES and other in _LINES) or (one in HEADINGS and other in HEADINGS) else 0.0
+
+
+def _weighted(learnt: Mapping[str, float], words: Collection[str]) -> float:
+    total = sum(learnt.values())
+    return sum(value for word, value in learnt.items() if word in words) / total if total else 0.0
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return the length of the longest common subsequence, as a share of the longer path."""
+    if not one or not other:
+        return 0.0
+    row = [0] * (len(other) + 1)
+    for x in one:
+        diagonal = 0
+        for index, y in enumerate(other, 1):
+            above = row[index]
+            row[index] = diagonal + 1 if x == y else max(above, row[index - 1])
+            diagonal = above
+    return row[-1] / max(len(one), len(other))
+
+
+def _plausible(known: Fingerprint, value: object) -> float:
+    if known.amounts is None or not isinstance(value, int | float) or isinstance(value, bool):
+        return 0.0
+    low, high = known.amounts
+    if low <= value <= high:
+        return 1.0
+    nearest = low if value < low else high
+    return math.exp(-abs(math.log((value + 0.1) / (nearest + 0.1)))) if value >= 0 and nearest >= 0 else 0.0
+
+
+def _nearness(found: JSONValue, known: JSONValue) -> float:
+    if not isinstance(found, int | float):
+        return 0.0
+    wanted = known if isinstance(known, int | float) else read_value(Kind.NUMBER, str(known))
+    if not isinstance(wanted, int | float) or wanted <= 0 or found <= 0:
+        return 0.0
+    return math.exp(-4 * abs(math.log(found / wanted)))

@@ -1,0 +1,151 @@
+"""Values of fields: read from a text, compared with a stored one, described by their shape."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from agentic.core.types import JSONValue
+from agentic.core.wrappers.words import dice, plain, text_words
+
+MAX_AMOUNT_CHARS = 80
+"""Longer texts have a number in them, but are not one."""
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
+_PIECE = re.compile(
+    r"(\d+(?:[.,]\d+)?)\s*(d(?:ays?|agen?)?\b|tage?\b|h(?:(?:ou)?rs?)?\b|std|stunden?|uur|uren|heures?|horas?|ore\b|timer?\b|"
+    r"godz\w*|tim\b|m(?:in(?:ut\w*|s)?)?\b|min\w*)"
+)
+_ISO = re.compile(r"^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?$", re.IGNORECASE)
+_DAYS, _MINUTES = "dt", "m"
+
+
+class Kind(StrEnum):
+    """The meaning of a field's texts."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    DURATION = "duration"
+
+
+def read_value(kind: Kind, text: str) -> JSONValue:
+    """Return the value of a text: itself, its first number, or its minutes; None without a number."""
+    if kind is Kind.TEXT:
+        return text or None
+    if len(text) > MAX_AMOUNT_CHARS:
+        return None
+    if kind is Kind.DURATION:
+        return read_minutes(text)
+    found = _NUMBER.search(text)
+    return float(found[0].replace(",", ".")) if found else None
+
+
+def read_minutes(text: str) -> int | None:
+    """Return the minutes in a text such as ``1 h 20 min`` or ``PT1H20M``."""
+    if iso := _ISO.match(text.strip()):
+        days, hours, minutes, seconds = (int(part or 0) for part in iso.groups())
+        return days * 1440 + hours * 60 + minutes + seconds // 60 or None
+    total = 0.0
+    for number, unit in _PIECE.findall(text.lower()):
+        scale = 1 if unit[0] == "m" else 1440 if unit[0] == "d" or unit.startswith("tag") else 60
+        total += float(number.replace(",", ".")) * scale
+    return int(total) or None
+
+
+def agreement(kind: Kind, texts: Sequence[str], known: JSONValue) -> float:
+    """Return how far found texts agree with a stored value, from 0 to 1."""
+    if isinstance(known, list):
+        return _lists(texts, [str(one) for one in known])
+    if not texts:
+        return 0.0
+    if kind is Kind.TEXT:
+        return _texts(texts[0], str(known))
+    found = read_value(kind, texts[0])
+    wanted = known if isinstance(known, int | float) else read_value(kind, str(known))
+    if found is None or not isinstance(found, int | float) or not isinstance(wanted, int | float):
+        return 0.0
+    return 1.0 if abs(found - wanted) <= 1e-6 * max(1.0, abs(wanted)) else 0.0
+
+
+def _texts(found: str, known: str) -> float:
+    a, b = plain(found), plain(known)
+    if not a or not b:
+        return 0.0
+    if a == b:
+        return 1.0
+    short, long = sorted((len(a), len(b)))
+    if short < 0.4 * long:
+        return 0.0
+    words, wanted = text_words(found), text_words(known)
+    shared = dice(words, wanted)
+    if (a in b or b in a) and long - short <= max(12, 0.5 * short):
+        return max(0.9 if abs(len(words) - len(wanted)) <= 3 else 0.0, 0.97 * shared)
+    return 0.97 * shared
+
+
+def _lists(found: Sequence[str], known: Sequence[str]) -> float:
+    """Return the share of common items, or of common words where the items are split otherwise."""
+    a, b = [plain(text) for text in found], [plain(text) for text in known]
+    a, b = [text for text in a if text], [text for text in b if text]
+    if not a or not b:
+        return 0.0
+    left: dict[str, int] = {}
+    for text in b:
+        left[text] = left.get(text, 0) + 1
+    hits, unmatched = 0, []
+    for text in a:
+        if left.get(text, 0):
+            left[text] -= 1
+            hits += 1
+        else:
+            unmatched.append(text)
+    rest = [text for text, count in left.items() for _ in range(count)]
+    for text in unmatched:
+        fit = next((one for one in rest if _is_close(text, one)), None)
+        if fit is not None:
+            rest.remove(fit)
+            hits += 1
+    by_item = 2 * hits / (len(a) + len(b))
+    if by_item >= 0.9:
+        return by_item
+    total_a, total_b = sum(map(len, a)), sum(map(len, b))
+    if min(total_a, total_b) < 0.6 * max(total_a, total_b):
+        return by_item
+    words = dice(
+        (w for text in found for w in text_words(text)), (w for text in known for w in text_words(text))
+    )
+    return max(by_item, words * words)
+
+
+def _is_close(one: str, other: str) -> bool:
+    if abs(len(one) - len(other)) > 0.2 * max(len(one), len(other)):
+        return False
+    if one in other or other in one:
+        return True
+    a = {one[i : i + 3] for i in range(len(one) - 2)}
+    b = {other[i : i + 3] for i in range(len(other) - 2)}
+    return bool(a and b) and 2 * len(a & b) >= 0.85 * (len(a) + len(b))
+
+
+Shape = tuple[float, float, float, float, float, float]
+
+
+def shape_of(texts: Sequence[str]) -> Shape:
+    """Return how texts look: digits first, digits at all, full stops, words, commas, capitals first."""
+    count = len(texts) or 1
+    words = sum(text.count(" ") + 1 for text in texts) / count
+    return (
+        sum(text[:1].isnumeric() for text in texts) / count,
+        sum(any(map(str.isdigit, text)) for text in texts) / count,
+        sum(text[-1:] in ".!?。" for text in texts if text) / count,
+        math.log1p(words) / 3,
+        min(1.0, sum(text.count(",") for text in texts) / count / 3),
+        sum(text[:1].isupper() for text in texts) / count,
+    )
+
+
+def likeness(one: Shape, other: Shape) -> float:
+    """Return how alike two shapes are, from 0 to 1."""
+    return math.exp(-1.5 * sum(abs(a - b) for a, b in zip(one, other, strict=True)))

@@ -1,0 +1,187 @@
+"""Wrappers: the knowledge of a field besides its selector, learnt from run to run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import cast
+
+from agentic.core.types import JSONValue
+from agentic.core.wrappers.errors import WrapperVersionError
+from agentic.core.wrappers.fingerprints import Fingerprint, merged, observed
+from agentic.core.wrappers.locators import MAX_LOCATORS, Locator, LocatorKind
+from agentic.core.wrappers.tree import PageTree
+from agentic.core.wrappers.values import Kind
+from agentic.core.wrappers.words import plain, words_of
+
+VERSION = 1
+MAX_BYTES = 2_048
+MAX_EXAMPLES = 8
+MAX_EXAMPLE_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A field of a record: where it is, how it looks, which values it has.
+
+    Attributes:
+        name: Of the field.
+        kind: What its texts mean.
+        is_list: Whether it has many values on a page.
+        words: Words that an intent has for it.
+        locators: Where it is, the best first.
+        fingerprint: How its elements looked.
+        pages: How many pages it was looked for on.
+        missing: On how many of them it was not.
+        examples: Natural key -> the beginning of the value, the latest last.
+    """
+
+    name: str
+    kind: Kind = Kind.TEXT
+    is_list: bool = False
+    words: tuple[str, ...] = ()
+    locators: tuple[Locator, ...] = ()
+    fingerprint: Fingerprint = field(default_factory=Fingerprint)
+    pages: int = 0
+    missing: int = 0
+    examples: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def null_rate(self) -> float:
+        """Share of the pages without a value."""
+        return self.missing / self.pages if self.pages else 0.0
+
+    @property
+    def all_words(self) -> frozenset[str]:
+        """The words that speak for the field: of its name, and of the intent."""
+        return frozenset(part for text in (self.name, *self.words) for part in words_of(text))
+
+    @property
+    def seen(self) -> frozenset[str]:
+        """Short texts that were values, as letters and digits."""
+        if self.kind is not Kind.TEXT or self.is_list:
+            return frozenset()
+        texts = (plain(text) for text in self.examples.values() if len(text) < MAX_EXAMPLE_CHARS)
+        return frozenset(text for text in texts if len(text) > 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The fields of one record, as a run read them.
+
+    Attributes:
+        tree: The page.
+        key: Natural key of the record.
+        found: Field -> its elements; without those that were not there.
+        values: Field -> its value; the text of its elements where it is left out.
+    """
+
+    tree: PageTree
+    key: str
+    found: Mapping[str, Sequence[int]]
+    values: Mapping[str, JSONValue] = field(default_factory=dict)
+
+
+def learn(wrappers: Mapping[str, Wrapper], seen: Observation) -> dict[str, Wrapper]:
+    """Return the wrappers of a record after one more page. The size of each stays within 2 KB."""
+    return {name: _learnt(wrapper, seen) for name, wrapper in wrappers.items()}
+
+
+def merge(one: Wrapper, other: Wrapper) -> Wrapper:
+    """Return a wrapper of a field that knows what two runs learnt; of two kinds, the first's."""
+    return replace(
+        one,
+        locators=tuple(dict.fromkeys((*one.locators, *other.locators)))[:MAX_LOCATORS],
+        fingerprint=merged(one.fingerprint, other.fingerprint),
+        pages=one.pages + other.pages,
+        missing=one.missing + other.missing,
+        examples=_latest({**one.examples, **other.examples}),
+    )
+
+
+def encode(wrapper: Wrapper) -> bytes:
+    """Return a wrapper as canonical JSON of at most 2 KB: the same knowledge is the same bytes."""
+    for limit in range(MAX_EXAMPLES, -1, -1):
+        kept = dict(list(wrapper.examples.items())[-limit:]) if limit else {}
+        data = _encoded(replace(wrapper, examples=kept))
+        if len(data) <= MAX_BYTES:
+            return data
+    return _encoded(_smallest(wrapper))
+
+
+def decode(data: bytes) -> Wrapper:
+    """Return the wrapper of :func:`encode`.
+
+    Raises:
+        WrapperVersionError: A newer version wrote it.
+        ValueError: It is not a wrapper.
+    """
+    given = json.loads(data)
+    if not isinstance(given, dict) or "name" not in given:
+        raise ValueError("these bytes are not a wrapper")
+    if given.get("v") != VERSION:
+        raise WrapperVersionError(given.get("v"), VERSION)
+    known = given["fingerprint"]
+    tuples = {key: tuple(known[key]) for key in ("path", "shape")}
+    amounts = known.get("amounts")
+    neighbours = {name: cast(tuple[float, float], tuple(pair)) for name, pair in known["neighbours"].items()}
+    fingerprint = Fingerprint(
+        **{**known, **tuples, "amounts": tuple(amounts) if amounts else None, "neighbours": neighbours}
+    )
+    return Wrapper(
+        name=given["name"],
+        kind=Kind(given["kind"]),
+        is_list=given["is_list"],
+        words=tuple(given["words"]),
+        locators=tuple(Locator(LocatorKind(kind), path, script) for kind, path, script in given["locators"]),
+        fingerprint=fingerprint,
+        pages=given["pages"],
+        missing=given["missing"],
+        examples=dict(given["examples"]),
+    )
+
+
+def _learnt(wrapper: Wrapper, seen: Observation) -> Wrapper:
+    numbers = seen.found.get(wrapper.name)
+    if not numbers:
+        return replace(wrapper, pages=wrapper.pages + 1, missing=wrapper.missing + 1)
+    others = {name: there for name, there in seen.found.items() if name != wrapper.name}
+    sample = observed(seen.tree, wrapper.kind, numbers, others)
+    value = seen.values.get(wrapper.name, seen.tree.text(numbers[0]))
+    text = str(value[0] if isinstance(value, list) and value else value)[:MAX_EXAMPLE_CHARS]
+    rest = {key: one for key, one in wrapper.examples.items() if key != seen.key}
+    return replace(
+        wrapper,
+        fingerprint=merged(wrapper.fingerprint, sample),
+        pages=wrapper.pages + 1,
+        examples=_latest({**rest, seen.key[:MAX_EXAMPLE_CHARS]: text}),
+    )
+
+
+def _latest(examples: Mapping[str, str]) -> dict[str, str]:
+    return dict(list(examples.items())[-MAX_EXAMPLES:])
+
+
+def _encoded(wrapper: Wrapper) -> bytes:
+    data = asdict(wrapper)
+    data["locators"] = [[one.kind.value, one.path, one.script] for one in wrapper.locators]
+    data["examples"] = list(wrapper.examples.items())  # their order says which is the latest
+    data["v"] = VERSION
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode()
+
+
+def _smallest(wrapper: Wrapper) -> Wrapper:
+    """Return a wrapper without what takes most room: long locators and names that say least."""
+    known = wrapper.fingerprint
+    locators = tuple(one for one in wrapper.locators if len(one.path) <= 120)[:3]
+
+    def first(weights: Mapping[str, float]) -> dict[str, float]:
+        return {name: weight for name, weight in list(weights.items())[:6] if len(name) <= 30}
+
+    cut = replace(
+        known, names=first(known.names), label=first(known.label), heading={}, rivals=first(known.rivals),
+        neighbours=dict(list(known.neighbours.items())[:6]),
+    )  # fmt: skip
+    return replace(wrapper, locators=locators, words=wrapper.words[:8], fingerprint=cut, examples={})

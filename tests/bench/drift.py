@@ -1,0 +1,352 @@
+"""How often a repair finds the right place again after a redesign, and how often a wrong one.
+
+    python -m tests.bench.drift PAGES.jsonl.xz [--half tune|check] [--kind same|cross] [--peers] [--out ROWS]
+
+PAGES holds one page a line: ``host``, ``key``, ``date``, ``labels``, ``html``. They are the versions of the
+test pages in the public history of recipe-scrapers, with the labels of their own JSON-LD. The pages are
+their owners' and never part of this repository. The variable ``DRIFT_PAGES`` may name the file. Needs
+rapidfuzz; ``--peers`` needs scrapling and autoscraper.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import random
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from tests.bench import drift_peers
+from tests.bench.drift_protocol import (
+    LISTS,
+    SAME_LAYOUT,
+    WORDS,
+    Atom,
+    Developer,
+    LabelledPage,
+    Pair,
+    Value,
+    coerce,
+    css_of,
+    half_of,
+    is_right,
+    overlap,
+    pairs_of,
+    plain,
+    targets,
+    value_of,
+)
+
+from agentic.core.wrappers import (
+    Abstained,
+    Found,
+    Locator,
+    LocatorKind,
+    Observation,
+    StoredPage,
+    Wrapper,
+    learn,
+    repair,
+)
+from agentic.core.wrappers.tree import PageTree
+from agentic.core.wrappers.values import Kind
+
+KINDS = {"yields": Kind.NUMBER, "rating": Kind.NUMBER, "total_time": Kind.DURATION}
+ROUNDS = 2_000
+RUNS = ("row", "row+", "nothing", "several")
+Row = dict[str, object]
+Written = tuple[Atom | None, Atom]
+
+
+def main() -> None:
+    asked = _arguments()
+    pages = [page for page in read_pages(asked.pages) if not asked.half or half_of(page.host) == asked.half]
+    rows: list[Row] = []
+    for kind in [asked.kind] if asked.kind else ["same", "cross"]:
+        for pair in pairs_of(pages, kind)[: asked.limit]:
+            rows += measured(pair, kind, with_peers=asked.peers)
+            for page in (pair.old, pair.new, *pair.more_old, *pair.more_new):
+                page.forget()
+        if asked.out:
+            asked.out.write_text(json.dumps(rows))
+    sys.stdout.write(table(rows))
+
+
+def read_pages(path: Path) -> list[LabelledPage]:
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        found = map(json.loads, lines)
+        return [LabelledPage(**page) for page in found if page["host"]]
+
+
+def measured(pair: Pair, kind: str, *, with_peers: bool) -> list[Row]:
+    """Return a row for each field whose selector was right on the old page."""
+    new = pair.new.tree()
+    selectors = selectors_of(pair.old)
+    wrappers = learnt_wrappers(pair, selectors)
+    truth = {name: gold for name in wrappers if (gold := pair.new.labels.get(name)) is not None}
+    states = {name: broken_state(new, name, selectors[name], gold) for name, gold in truth.items()}
+    rows = {name: _first_row(pair, kind, name, states[name]) for name in truth}
+    broken = [name for name, state in states.items() if state != "right"]
+    if not broken:
+        return list(rows.values())
+    row = {name: pair.old.labels[name] for name in wrappers} if kind == "same" else None
+    more = [page for page in pair.more_new if overlap(page.tree(), new) >= SAME_LAYOUT]
+    for run, stored in _runs(new, row, more).items():
+        start = time.process_time()
+        results = repair(wrappers, stored, broken)
+        spent = 1000 * (time.process_time() - start) / len(broken)
+        for name, result in results.items():
+            rows[name] |= {f"{run} ms": spent, **_outcomes(run, name, new, result, truth[name], more)}
+    for name in broken:
+        if rows[name]["visible"]:
+            rows[name]["removed"] = _without(pair, name, wrappers, broken, row)
+            if with_peers:
+                rows[name] |= drift_peers.outcomes(pair, name, css_of(*selectors[name]))
+    return list(rows.values())
+
+
+def _first_row(pair: Pair, kind: str, name: str, state: str) -> Row:
+    host = pair.old.host
+    visible = bool(targets(pair.new.tree(), name, pair.new.labels[name]))
+    return {
+        "host": host,
+        "half": half_of(host),
+        "kind": kind,
+        "field": name,
+        "state": state,
+        "visible": visible,
+    }
+
+
+def _runs(
+    new: PageTree, row: Mapping[str, Value] | None, more: Sequence[LabelledPage]
+) -> dict[str, list[StoredPage]]:
+    """Return the pages that each repair is given: with the stored row or not, alone or with others."""
+    others = [StoredPage(page.tree()) for page in more]
+    runs = {"nothing": [StoredPage(new)], "several": [StoredPage(new), *others]}
+    if row is not None:
+        runs |= {"row": [StoredPage(new, row)], "row+": [StoredPage(new, row), *others]}
+    return runs if others else {run: pages for run, pages in runs.items() if run in ("nothing", "row")}
+
+
+def _outcomes(
+    run: str, name: str, new: PageTree, result: Found | Abstained, gold: Value, more: Sequence[LabelledPage]
+) -> Row:
+    choices = [_is_right_place(name, new, choice.numbers, gold) for choice in result.choices]
+    found: Row = {
+        f"{run} choice": "right" if any(choices) else "abstain",
+        f"{run} first": bool(choices and choices[0]),
+        f"{run} p": result.choices[0].probability if result.choices else 0.0,
+        f"{run} text": result.choices[0].texts[0][:80] if result.choices else "",
+        run: "abstain",
+    }
+    if isinstance(result, Found):
+        found[run] = "right" if _is_right_place(name, new, result.place.numbers, gold) else "wrong"
+        found[f"{run} held"] = _held(name, result.locators, more)
+    return found
+
+
+def selectors_of(page: LabelledPage) -> dict[str, Written]:
+    tree, found = page.tree(), {}
+    developer = Developer(tree)
+    for name in WORDS:
+        gold = page.labels.get(name)
+        numbers = targets(tree, name, gold) if gold is not None else []
+        selector = developer.write(name, numbers) if numbers else None
+        if selector is not None:
+            found[name] = selector
+    return found
+
+
+def learnt_wrappers(pair: Pair, selectors: Mapping[str, Written]) -> dict[str, Wrapper]:
+    wrappers = {
+        name: Wrapper(
+            name,
+            KINDS.get(name, Kind.TEXT),
+            name in LISTS,
+            tuple(WORDS[name].split()),
+            (Locator(LocatorKind.CSS, css_of(*selector)),),
+        )
+        for name, selector in selectors.items()
+    }
+    for page in (*pair.more_old, pair.old):
+        tree = page.tree()
+        if page is not pair.old and overlap(tree, pair.old.tree()) < SAME_LAYOUT:
+            continue
+        found = {
+            name: targets(tree, name, page.labels[name])
+            for name in wrappers
+            if page.labels.get(name) is not None
+        }
+        values = {name: page.labels[name] for name in found}
+        wrappers = learn(
+            wrappers, Observation(tree, page.key, {n: there for n, there in found.items() if there}, values)
+        )
+    return wrappers
+
+
+def broken_state(tree: PageTree, name: str, selector: Written, gold: Value) -> str:
+    hits = Locator(LocatorKind.CSS, css_of(*selector)).find(tree)
+    value = value_of(name, tree, hits)
+    return "right" if is_right(name, value, gold) else "nothing" if value is None else "wrong"
+
+
+def _is_right_place(name: str, tree: PageTree, numbers: Sequence[int], gold: Value) -> bool:
+    return is_right(name, value_of(name, tree, numbers), gold)
+
+
+def _held(name: str, locators: Sequence[Locator], more: Sequence[LabelledPage]) -> list[str]:
+    """Return what the locators, tried in their order, give on other pages where the label is visible."""
+    found = []
+    for page in more:
+        gold = page.labels.get(name)
+        if gold is None or not targets(page.tree(), name, gold):
+            continue
+        hits = next((hits for locator in locators if (hits := locator.find(page.tree()))), [])
+        value = value_of(name, page.tree(), hits)
+        found.append("right" if is_right(name, value, gold) else "nothing" if value is None else "wrong")
+    return found
+
+
+def _without(
+    pair: Pair,
+    name: str,
+    wrappers: Mapping[str, Wrapper],
+    broken: Sequence[str],
+    row: Mapping[str, Value] | None,
+) -> str:
+    """Return what a repair does on a page from which all elements with the value were taken."""
+    page = LabelledPage(pair.new.host, pair.new.key, pair.new.date, pair.new.labels, pair.new.html)
+    tree, gold = page.tree(), pair.new.labels[name]
+    for element in [tree.elements[number] for number in _carriers(tree, name, gold)]:
+        element.set_text("")
+    left = PageTree(tree.document, tree.url)
+    result = repair(wrappers, [StoredPage(left, row)], broken)[name]
+    return "kept" if isinstance(result, Found) else "abstain"
+
+
+def _carriers(tree: PageTree, name: str, gold: Value) -> list[int]:
+    if name in LISTS:
+        first = targets(tree, name, gold)
+        wanted = {plain(text) for text in (gold if isinstance(gold, list) else ())} | {
+            plain(tree.text(number)) for number in first
+        }
+        return [n for n in range(len(tree)) if 0 < tree.length(n) < 5000 and plain(tree.text(n)) in wanted]
+    limit = 3000 if name == "description" else 90
+    short = [n for n in range(len(tree)) if 0 < tree.length(n) <= limit and tree.text(n)]
+    return [n for n in short if (v := coerce(name, tree.text(n))) is not None and is_right(name, v, gold)]
+
+
+# The table.
+
+
+def table(rows: Sequence[Row]) -> str:
+    lines = []
+    for kind in ("same", "cross"):
+        for half in ("tune", "check"):
+            mine = [row for row in rows if row["kind"] == kind and row["half"] == half]
+            if mine:
+                lines += _section(f"{kind} URL, half {half}", mine)
+    return "\n".join(lines) + "\n"
+
+
+def _section(title: str, rows: Sequence[Row]) -> list[str]:
+    broken = [row for row in rows if row["state"] != "right"]
+    seen = [row for row in broken if row["visible"]]
+    hosts = len({row["host"] for row in seen})
+    lines = [
+        f"\n## {title}: {len(rows)} fields, {len(broken)} broken, {len(seen)} visible on {hosts} hosts\n",
+        "| run | fields | right | wrong | abstains | first right | right with one choice | CPU ms |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for run in (*RUNS, "scrapling", "autoscraper"):
+        lines += [_line(run, mine) for mine in [[row for row in seen if run in row]] if mine]
+    lines.append("")
+    for run in RUNS:
+        gone = [row[run] == "abstain" for row in broken if run in row and not row["visible"]]
+        held = [
+            outcome for row in seen if row.get(run) == "right" for outcome in _listed(row.get(f"{run} held"))
+        ]
+        lines.append(
+            f"{run}: abstains where the label is not visible: {_of(gone)}; on other pages {_counts(held)}"
+        )
+    taken = [row["removed"] == "abstain" for row in seen if "removed" in row]
+    return [*lines, f"abstains where the value was taken from the page: {_of(taken)}"]
+
+
+def _listed(value: object) -> list[str]:
+    return value if isinstance(value, list) else []
+
+
+def _of(outcomes: Sequence[bool]) -> str:
+    return f"{100 * sum(outcomes) / len(outcomes):.0f} % of {len(outcomes)}" if outcomes else "-"
+
+
+def _counts(outcomes: Sequence[str]) -> str:
+    words = ("right", "nothing", "wrong")
+    return ", ".join(f"{word} {_of([one == word for one in outcomes])}" for word in words)
+
+
+def _line(run: str, rows: Sequence[Row]) -> str:
+    def is_helped(row: Row) -> bool:
+        return row[run] == "right" or (row[run] == "abstain" and row.get(f"{run} choice") == "right")
+
+    spent = sorted(float(str(row[f"{run} ms"])) for row in rows if f"{run} ms" in row)
+    return " | ".join(
+        [
+            f"| {run}",
+            str(len(rows)),
+            *(_share(rows, partial(_is_outcome, run, word)) for word in ("right", "wrong", "abstain")),
+            _share(rows, lambda r: bool(r.get(f"{run} first"))),
+            _share(rows, is_helped),
+            f"{spent[len(spent) // 2]:.0f} |" if spent else "- |",
+        ]
+    )
+
+
+def _is_outcome(run: str, word: str, row: Row) -> bool:
+    return row[run] == word
+
+
+def _share(rows: Sequence[Row], is_one: Callable[[Row], bool]) -> str:
+    """Return a share in per cent with its 90 % interval, drawn by host."""
+    if not rows:
+        return "-"
+    hosts: dict[str, list[bool]] = defaultdict(list)
+    for row in rows:
+        hosts[str(row["host"])].append(is_one(row))
+    groups = list(hosts.values())
+    draw = random.Random(1)
+    shares = []
+    for _ in range(ROUNDS):
+        drawn = draw.choices(groups, k=len(groups))
+        shares.append(sum(map(sum, drawn)) / sum(map(len, drawn)))
+    shares.sort()
+    share = 100 * sum(map(sum, groups)) / len(rows)
+    return f"{share:.0f} [{100 * shares[ROUNDS // 20]:.0f}-{100 * shares[-ROUNDS // 20]:.0f}]"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    given = os.environ.get("DRIFT_PAGES")
+    parser.add_argument(
+        "pages", type=Path, nargs="?" if given else None, default=Path(given) if given else None
+    )
+    parser.add_argument("--half", choices=["tune", "check"])
+    parser.add_argument("--kind", choices=["same", "cross"])
+    parser.add_argument("--peers", action="store_true", help="measure Scrapling and AutoScraper, too")
+    parser.add_argument("--limit", type=int, help="pairs of each kind")
+    parser.add_argument("--out", type=Path, help="write a row for each field as JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
