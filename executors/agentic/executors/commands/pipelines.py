@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +22,7 @@ from agentic.executors.commands.shared.database import (
     ready_database,
 )
 from agentic.executors.commands.shared.options import AsJson, InProject, OptionError
+from agentic.executors.commands.shared.yaml_text import yaml_text
 
 if TYPE_CHECKING:
     from agentic.core.pipeline import Fault, IntentSpec, PipelineSpec
@@ -79,7 +79,7 @@ def show(
     if as_json:
         print_json(told(as_written(spec)))
     elif as_yaml:
-        sys.stdout.write(_yaml(told(as_written(spec))) + _default_rules("# "))
+        sys.stdout.write(yaml_text(told(as_written(spec))) + _default_rules("# "))
     elif svg is not None:
         svg.write_text(outline(spec, get_registry().actors).to_svg(), encoding="utf-8")
         print_line(f"wrote {svg}")
@@ -120,30 +120,6 @@ def actors(
 
 
 @pipelines.command()
-def build(
-    intent: Annotated[Path, typer.Argument(help="YAML or JSON file with an intent.")],
-    *,
-    builder: Annotated[str, typer.Option(help="Builder to use.")] = "rules",
-    as_json: AsJson = False,
-) -> None:
-    """Build a pipeline from an intent and print it, without running it."""
-    import asyncio
-
-    from agentic.core.pipeline.expressions.suggestions import unknown_word
-    from agentic.mappers.catalog.pipelines import as_written
-
-    registry = get_registry()
-    if not registry.builders.is_taken(builder):
-        raise OptionError(f"--builder: {unknown_word('builder', builder, registry.builders)}")
-    wanted = _read_intent(intent)
-    spec = asyncio.run(registry.builders[builder](registry.actors).build(wanted))
-    if as_json:
-        print_json(as_written(spec))
-    else:
-        sys.stdout.write(_yaml(as_written(spec)))
-
-
-@pipelines.command()
 def intent(
     words: Annotated[str, typer.Argument(help="The data you want, and its URL, in your own words.")],
     *,
@@ -164,7 +140,7 @@ def intent(
     if as_json:
         print_json(found)
     else:
-        sys.stdout.write(_yaml(found))
+        sys.stdout.write(yaml_text(found))
 
 
 @pipelines.command()
@@ -206,6 +182,18 @@ def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
 
 add_command_at(
     pipelines,
+    "agentic.executors.commands.building:build",
+    name="build",
+    help="Build a pipeline from an intent, or from example values of a page, and print it.",
+)
+add_command_at(
+    pipelines,
+    "agentic.executors.commands.repairing:propose_repair",
+    name="repair",
+    help="Find the fields again whose selectors match nothing since a redesign, and print new rules.",
+)
+add_command_at(
+    pipelines,
     "agentic.executors.commands.trying:try_page",
     name="try",
     help="Fetch a page and test selectors on it, as a crawl or a step does.",
@@ -241,25 +229,6 @@ def _kept(settings: Settings, project: str | None, name: str) -> PipelineSpec:
     return read_spec(kept.spec, get_registry().actors)
 
 
-def _read_intent(path: Path) -> IntentSpec:
-    from pydantic import ValidationError
-
-    from agentic.core.pipeline import IntentSpec
-    from agentic.core.reading.data_text import DataTextError, read_data
-
-    try:
-        return IntentSpec.model_validate(read_data(path.read_text(encoding="utf-8")).data)
-    except OSError as exc:
-        raise OptionError(f"{path} cannot be read ({exc.strerror}); check the path") from None
-    except UnicodeDecodeError:
-        raise OptionError(f"{path} is neither YAML nor JSON; correct it") from None
-    except DataTextError as exc:
-        raise OptionError(f"{path} cannot be read as YAML or JSON: {exc}") from None
-    except ValidationError as exc:
-        faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'it'}: {e['msg']}" for e in exc.errors())
-        raise OptionError(f"{path} is not a valid intent: {faults}") from None
-
-
 def _fault(fault: Fault) -> dict[str, JSONValue]:
     from agentic.core.pipeline.errors import shown_place
 
@@ -285,10 +254,3 @@ def _default_rules(mark: str) -> str:
 def _actor_row(schema: Mapping[str, JSONValue]) -> dict[str, object]:
     does = str(schema["description"]).partition("\n")[0].replace("``", "")
     return {**schema, "does": does}
-
-
-def _yaml(data: JSONValue) -> str:
-    import yaml
-
-    plain = json.loads(json.dumps(data))
-    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100))

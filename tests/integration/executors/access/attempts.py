@@ -66,6 +66,7 @@ FOUND = (
     "notifications test {notification}",
     "pipelines show {pipeline}",
     "pipelines show {pipeline}@1 --yaml",
+    "pipelines repair {pipeline} --rows rows.json",
     "pipelines validate {pipeline}",
     'requests answer {run} {request} "five"',
     "requests list --run {run}",
@@ -180,7 +181,8 @@ NO_PROJECTS_BUSINESS = {
     "mcp tools": "asks a server, and stores nothing",
     "nats accounts": "is for who runs the server: makes the keys of all projects",
     "pipelines actors": "shows what is installed",
-    "pipelines build": "reads a file",
+    "pipelines build": "reads a file or a page, and stores nothing",
+    "pipelines intent": "asks a model, and stores nothing",
     "pipelines schema": "shows what is installed",
     "pipelines try": "fetches a page and stores nothing",
     "platforms doctor": "is for who runs the machine",
@@ -211,7 +213,7 @@ FREE = {
     "out", "platform", "project", "reason", "since", "status", "table", "timezone", "to", "unset", "who",
     "workflow", "host", "message", "model",
     "apprise", "digest", "discord", "email", "on", "row_filter", "signing_secret", "slack", "smtp", "teams",
-    "webhook",
+    "webhook", "allow_private_host", "choose",
 }  # fmt: skip
 """Parameters of tried commands that name no thing of a project."""
 

@@ -1,0 +1,301 @@
+"""``agentic pipelines repair``: finds fields again whose selectors match nothing since a redesign."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from agentic.core.cli import print_json, print_line, print_rows
+from agentic.core.types import JSONValue
+from agentic.executors.commands.building import rule_of
+from agentic.executors.commands.shared.options import AsJson, InProject, OptionError
+from agentic.executors.commands.shared.page_trees import fetch_pages, tree_of
+from agentic.executors.commands.shared.yaml_text import yaml_text
+
+if TYPE_CHECKING:
+    from agentic.core.wrappers import Abstained, Found, Locator, PageTree, PlaceChoice, Wrapper
+
+MAX_PAGES = 6
+_PLACES = ("selector", "xpath", "jsonld", "meta", "json")
+_AMOUNTS = frozenset({"integer", "number", "price"})
+_REPLACED = frozenset({*_PLACES, "script", "alternatives"})
+_READING = frozenset({"type", "regex", "decimal", "date_format", "date_order"})
+_SHOWN = 40
+Rules = dict[str, JSONValue]
+Row = dict[str, JSONValue]
+
+
+def propose_repair(  # noqa: PLR0913 - one option each
+    target: Annotated[str, typer.Argument(metavar="FILE|NAME", help="Pipeline file, NAME or NAME@VERSION.")],
+    *,
+    rows: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="Rows of an earlier run with their url, as JSON, JSON lines or CSV; six are enough.",
+        ),
+    ],
+    wrappers: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="How the fields looked, from `pipelines build`. Repeatable."),
+    ] = None,
+    choose: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=N", help="Take the N-th of the places that --json lists for a field. Repeatable."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the repaired pipeline to this YAML file.")] = None,
+    allow_private_host: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="Allow this private host.")
+    ] = None,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the fields again whose selectors match nothing since a redesign, and print new rules.
+
+    The pages of the rows are fetched. Nothing is stored: check the proposal, then add the new file. A field
+    without a sure new place keeps its rule.
+    """
+    from agentic.core.wrappers import Found, StoredPage, repair
+    from agentic.core.wrappers import choose as take_choice
+    from agentic.executors.commands.pipelines import read_pipeline
+    from agentic.mappers.catalog.pipelines import as_written
+
+    data = copy.deepcopy(as_written(read_pipeline(target, project)))
+    rules = _rules_in(data)
+    if not rules:
+        raise OptionError(f"{target} has no schema of fields; only fields of extract_detail can be repaired")
+    stored = _stored_rows(rows)[:MAX_PAGES]
+    urls = [str(row["url"]) for row in stored]
+    trees = [tree_of(page) for page in asyncio.run(fetch_pages(urls, allow_private_host or ()))]
+    known = _wrappers(rules, stored, trees, wrappers or ())
+    broken = [name for name in known if not _works(known[name], trees, stored)]
+    pages = [StoredPage(tree, row) for tree, row in zip(trees, stored, strict=True)]
+    results = repair(known, pages, broken)
+    for name, place in _chosen(choose or (), results):
+        results[name] = take_choice(known, pages, name, place)
+    for name, result in results.items():
+        if isinstance(result, Found):
+            rules[name] = _changed(rules[name], result.locators, is_list=known[name].is_list)
+    found = [_row(name, known[name], results.get(name)) for name in known]
+    if as_json:
+        print_json(found)
+    else:
+        shown = [{**row, "new": str(row["new"])[:_SHOWN], "selector": str(row["selector"])} for row in found]
+        print_rows("Fields", ["field", "state", "selector", "new", "score"], shown)
+    if out is not None:
+        out.write_text(yaml_text(data), encoding="utf-8")
+        if not as_json:
+            print_line(f"wrote {out}")
+
+
+def _rules_in(data: JSONValue) -> Rules:
+    """Return the first schema of fields in a spec, to be changed in place."""
+    for schema in _schemas(data):
+        return schema
+    return {}
+
+
+def _schemas(data: JSONValue) -> Iterator[Rules]:
+    if isinstance(data, dict):
+        config = data.get("config")
+        schema = config.get("schema") if isinstance(config, dict) else None
+        if isinstance(schema, dict):
+            yield schema
+        for value in data.values():
+            yield from _schemas(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _schemas(value)
+
+
+def _stored_rows(path: Path) -> list[Row]:
+    """Return the rows of a file that have an address."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as exc:
+        raise OptionError(f"--rows: {path} cannot be read ({exc.strerror}); check the path") from None
+    except UnicodeDecodeError:
+        raise OptionError(f"--rows: {path} is not UTF-8") from None
+    try:
+        rows = _parsed(path, text)
+    except (ValueError, csv.Error) as exc:
+        raise OptionError(f"--rows: {path} cannot be read as JSON, JSON lines or CSV: {exc}") from None
+    usable = [row for row in rows if str(row.get("url", "")).startswith("http")]
+    if not usable:
+        raise OptionError(f"--rows: no row of {path} has a url; export the rows of an earlier run with it")
+    return usable
+
+
+def _parsed(path: Path, text: str) -> list[Row]:
+    if path.suffix == ".csv":
+        return [
+            {key: _cell(value) for key, value in row.items()} for row in csv.DictReader(text.splitlines())
+        ]
+    if path.suffix == ".jsonl":
+        lines = (json.loads(line) for line in text.splitlines() if line.strip())
+        return [row for row in lines if isinstance(row, dict)]
+    data = json.loads(text)
+    rows = data if isinstance(data, list) else [data]
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def _cell(text: str | None) -> JSONValue:
+    if text and text[0] in "[{":
+        try:
+            return cast(JSONValue, json.loads(text))
+        except ValueError:
+            return text
+    return text or None
+
+
+def _wrappers(
+    rules: Mapping[str, JSONValue], stored: Sequence[Row], trees: Sequence[PageTree], paths: Sequence[Path]
+) -> dict[str, Wrapper]:
+    """Return the wrapper of each field: as it was learnt, else from its stored values."""
+    from agentic.core.wrappers import Kind, Observation, learn, merge, wrapper_of_values
+
+    known: dict[str, Wrapper] = {}
+    for name, rule in rules.items():
+        values = [value for row in stored if (value := _plain(row, name)) not in (None, "", [])]
+        if locators := _locators(rule):
+            is_amount = isinstance(rule, dict) and rule.get("type") in _AMOUNTS
+            kind = Kind.NUMBER if is_amount else Kind.TEXT
+            known[name] = wrapper_of_values(name, values, kind=kind, locators=locators)
+    for tree in trees:
+        found = {name: _hits(wrapper, tree) for name, wrapper in known.items()}
+        working = {name: hits for name, hits in found.items() if hits}
+        known |= learn({name: known[name] for name in working}, Observation(tree, tree.url, working))
+    given: dict[str, Wrapper] = {}
+    for wrapper in (one for path in paths for one in _read_wrappers(path)):
+        given[wrapper.name] = merge(given[wrapper.name], wrapper) if wrapper.name in given else wrapper
+    # The rule says where a field is now, its wrapper how it looked.
+    known |= {
+        name: replace(one, locators=known[name].locators) for name, one in given.items() if name in known
+    }
+    return known
+
+
+def _read_wrappers(path: Path) -> list[Wrapper]:
+    from agentic.core.wrappers import decode
+
+    try:
+        return [decode(line) for line in path.read_bytes().splitlines() if line.strip()]
+    except OSError as exc:
+        raise OptionError(f"--wrappers: {path} cannot be read ({exc.strerror}); check the path") from None
+    except (ValueError, KeyError, TypeError) as exc:
+        raise OptionError(f"--wrappers: {path} does not hold wrappers: {exc}") from None
+
+
+def _chosen(
+    given: Sequence[str], results: Mapping[str, Found | Abstained]
+) -> Iterator[tuple[str, PlaceChoice]]:
+    """Yield the field and the place of each ``FIELD=N``."""
+    for text in given:
+        name, _, number = text.partition("=")
+        if name not in results:
+            fields = ", ".join(results) or "none"
+            raise OptionError(f"--choose {text}: {name!r} is not a broken field (broken: {fields})")
+        choices = results[name].choices
+        if not (number.isdecimal() and 1 <= int(number) <= len(choices)):
+            raise OptionError(f"--choose {text}: {name} has places 1 to {len(choices)}; --json lists them")
+        yield name, choices[int(number) - 1]
+
+
+def _plain(row: Row, name: str) -> JSONValue:
+    value = row.get(name)
+    return value.get("amount") if isinstance(value, dict) else value
+
+
+def _locators(rule: JSONValue) -> list[Locator]:
+    """Return the places of a rule and of its alternatives; none if it is more than a text at a place."""
+    from agentic.core.wrappers import Locator, LocatorKind
+
+    if isinstance(rule, str):
+        return [Locator(LocatorKind.CSS, rule)]
+    if not isinstance(rule, dict) or rule.get("fields") or rule.get("attr"):
+        return []
+    own = [
+        Locator(LocatorKind(place), str(rule[place]), str(rule.get("script") or ""))
+        for place in _PLACES
+        if rule.get(place) is not None
+    ]
+    alternatives = rule.get("alternatives")
+    more = alternatives if isinstance(alternatives, (list, tuple)) else []
+    return [*own, *(one for alternative in more for one in _locators(alternative))]
+
+
+def _hits(wrapper: Wrapper, tree: PageTree) -> list[int]:
+    return next((hits for locator in wrapper.locators if (hits := locator.find(tree))), [])
+
+
+def _works(wrapper: Wrapper, trees: Sequence[PageTree], stored: Sequence[Row]) -> bool:
+    """Return whether a field is still found on half of the pages that had a value for it."""
+    had = [
+        (tree, value)
+        for tree, row in zip(trees, stored, strict=True)
+        if (value := _plain(row, wrapper.name)) not in (None, "", [])
+    ]
+    return 2 * sum(_still_there(wrapper, tree, value) for tree, value in had) >= len(had)
+
+
+def _still_there(wrapper: Wrapper, tree: PageTree, value: JSONValue) -> bool:
+    """Return whether the first place that gives something gives what may be the field's value."""
+    from agentic.core.wrappers import finds, is_plausible
+
+    hits = _hits(wrapper, tree)
+    if hits:
+        texts = tuple(map(tree.text, hits if wrapper.is_list else hits[:1]))
+        return is_plausible(wrapper, texts, value)
+    return any(finds(locator, tree) for locator in wrapper.locators)
+
+
+def _changed(rule: JSONValue, locators: Sequence[Locator], *, is_list: bool) -> JSONValue:
+    """Return a rule with new places; its type and the rest of it stay."""
+    new = cast(Rules, rule_of(locators, is_list=is_list))
+    kept = rule if isinstance(rule, dict) else {}
+    options: Rules = {key: value for key, value in kept.items() if key not in _REPLACED}
+    reading: Rules = {key: value for key, value in options.items() if key in _READING}
+    others = new.pop("alternatives", [])
+    alternatives: list[JSONValue] = [{**one, **reading} for one in cast(list[Rules], others)]
+    return {**new, **options, "alternatives": alternatives} if alternatives else {**new, **options}
+
+
+def _row(name: str, wrapper: Wrapper, result: Found | Abstained | None) -> Row:
+    from agentic.core.wrappers import Found
+
+    old = wrapper.locators[0].path
+    if result is None:
+        return {"field": name, "state": "works", "selector": old, "new": "", "score": None}
+    if isinstance(result, Found):
+        return {
+            "field": name,
+            "state": "found",
+            "selector": result.locators[0].path,
+            "new": result.evidence[0].new[0],
+            "score": result.place.probability,
+            "old_selector": old,
+            "runner_up": result.runner_up,
+            "evidence": [{"url": one.url, "old": one.old, "new": list(one.new)} for one in result.evidence],
+        }
+    return {
+        "field": name,
+        "state": "unsure",
+        "selector": old,
+        "new": "",
+        "score": result.best,
+        "reason": result.reason,
+        "choices": [
+            {"texts": list(one.texts[:3]), "label": one.label, "score": one.probability}
+            for one in result.choices
+        ],
+    }
