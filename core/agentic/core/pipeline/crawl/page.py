@@ -38,6 +38,7 @@ from agentic.core.pipeline.crawl.store import (
     SiteMove,
 )
 from agentic.core.pipeline.drift.looking import PageWatcher
+from agentic.core.pipeline.drift.sights import PageSight
 from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.expressions.secret_masking import Hidden
 from agentic.core.pipeline.policies.attempts import GivenUp, OnAttempt, RetryContext, try_until_settled
@@ -319,12 +320,12 @@ class PageProcessor:
         number = self.scope.detail_of(page.final_url)
         may_read = number is not None and self._may_read(self.step.details[number].actor, page)
         items = await self._items(number, page, context) if number is not None and may_read else ()
-        crawled = self._crawled(entry, page, title, items)
-        if not self.watcher.kinds or entry.page_key is not None or (number is not None and not may_read):
-            return crawled
-        wanted = number if page.final_url == entry.url else self.scope.detail_of(entry.url)
-        sight = self.watcher.look(page, wanted, number, [item.fields for item in items])
-        return crawled if sight is None else replace(crawled, sight=sight)
+        sight = None
+        is_watched = self.watcher.kinds and entry.page_key is None and (number is None or may_read)
+        if is_watched:
+            wanted = number if page.final_url == entry.url else self.scope.detail_of(entry.url)
+            sight = self.watcher.look(page, wanted, number, [item.fields for item in items])
+        return self._crawled(entry, page, title, items, sight)
 
     async def _items(self, number: int, page: Page, context: ActorContext) -> Sequence[FoundItem]:
         rules = self.step.details[number]
@@ -389,7 +390,12 @@ class PageProcessor:
         return self.step.follow.obey_nofollow and self.context.http.policy.obey_robots
 
     def _crawled(
-        self, entry: FrontierEntry, page: Page, title: str | None, items: Sequence[FoundItem]
+        self,
+        entry: FrontierEntry,
+        page: Page,
+        title: str | None,
+        items: Sequence[FoundItem],
+        sight: PageSight | None,
     ) -> CrawledPage:
         item = items[0] if len(items) == 1 else NO_ITEM
         crawled = CrawledPage(
@@ -407,6 +413,7 @@ class PageProcessor:
             fetched_by=page.fetched_by,
             has_row=self.step.store.pages,
             is_reread=entry.page_key is not None,
+            sight=sight,
         )
         return with_items(crawled, items) if len(items) > 1 else crawled
 

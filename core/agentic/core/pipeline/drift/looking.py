@@ -71,9 +71,11 @@ class PageWatcher:
         size = len(page.text)
         if number != read:
             return PageSight(kind, size, wall_at(page.final_url, page.url))
-        wall = wall_in(page.text, page.final_url) if page.is_html and is_blank(items) else None
-        known = self.markers.get(kind.key)
-        is_known = has_markers(page.text, known) if known and lacks_fields(items) else None
+        wall = is_known = None
+        if lacks_fields(items):
+            wall = wall_in(page.text, page.final_url) if page.is_html and is_blank(items) else None
+            known = self.markers.get(kind.key)
+            is_known = has_markers(page.text, known) if known else None
         return PageSight(kind, size, wall, is_known, () if wall else self._sample(kind, page))
 
     def _sample(self, kind: PageKind, page: Page) -> tuple[str, ...]:

@@ -76,9 +76,13 @@ def _seen_text(text: str) -> SeenValue:
     size = len(text)
     mark = crc32(text.encode("utf-8", "surrogatepass"))
     if size > LONG_TEXT:
-        return SeenValue("T", float(size), mark)
-    if text.startswith(("http://", "https://")):
-        return SeenValue("u", float(size), mark)
-    start = text[:4]
-    is_amount = start[0] in NUMBER_START and any(character.isdigit() for character in start)
-    return SeenValue("d" if is_amount else "t", float(size), mark)
+        return _new(SeenValue, ("T", size, mark))
+    first = text[0]
+    if first in NUMBER_START and any(character.isdigit() for character in text[:4]):
+        return _new(SeenValue, ("d", size, mark))
+    if first == "h" and text.startswith(("http://", "https://")):
+        return _new(SeenValue, ("u", size, mark))
+    return _new(SeenValue, ("t", size, mark))
+
+
+_new = tuple.__new__  # in half of the time

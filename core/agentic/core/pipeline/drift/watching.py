@@ -65,6 +65,7 @@ class FieldWatch:
         high: Largest size.
         mark: Of the newest value.
         values: Marks of the distinct values; None if there are many.
+        is_quiet: Whether all evidence is 0, and the newest pages are without a fault.
     """
 
     counts: list[int] = field(default_factory=lambda: [0, 0, 0])
@@ -78,52 +79,60 @@ class FieldWatch:
     high: float | None = None
     mark: int | None = None
     values: list[int] | None = field(default_factory=list)
+    is_quiet: bool = False
 
     def note(self, value: SeenValue, expected: ExpectedField | None) -> bool:
         """Take the value of a page; return whether the page is a sign of drift."""
-        if not value.shape:
-            self.counts[MISSING] += 1
-            self.row[0] += 1
-            self.longest[0] = max(self.longest[0], self.row[0])
-            for fault in (MISSING, ODD, REPEATED):
-                self.recent[fault] = self.recent[fault] << 1 & _RECENT_BITS | (fault == MISSING)
-            return expected is not None and self._test(MISSING, expected.missing, is_bad=True)
-        self.row[0] = 0
-        is_repeated = value.mark == self.mark and value.mark != 0
-        is_odd = expected is not None and _is_odd(value, expected)
-        self._learn(value, is_repeated=is_repeated)
-        bits = (False, is_odd, is_repeated)
-        for fault in (MISSING, ODD, REPEATED):
-            if self.recent[fault] or bits[fault]:
-                self.recent[fault] = self.recent[fault] << 1 & _RECENT_BITS | bits[fault]
-        if is_odd:
-            self.counts[ODD] += 1
-        if expected is None:
-            return False
-        self._test(MISSING, expected.missing, is_bad=False)
-        odd = self._test(ODD, expected.odd, is_bad=is_odd)
-        repeated = self._test(REPEATED, expected.repeated, is_bad=is_repeated)
-        return odd or repeated
-
-    def _learn(self, value: SeenValue, *, is_repeated: bool) -> None:
-        self.shapes[value.shape] = self.shapes.get(value.shape, 0) + 1
-        size = value.size
+        shape, size, mark = value
+        if not shape:
+            return self._note_missing(expected)
+        self.shapes[shape] = self.shapes.get(shape, 0) + 1
         if size is not None:
             if self.low is None or size < self.low:
                 self.low = size
             if self.high is None or size > self.high:
                 self.high = size
+        is_repeated = mark == self.mark and mark != 0
+        is_odd = expected is not None and _is_odd(value, expected)
+        if not is_repeated:
+            self.mark, self.row[1] = mark, 0
+            values = self.values
+            if values is not None and mark not in values:
+                values.append(mark)
+                if len(values) > FEW_VALUES:
+                    self.values = None
+            if self.is_quiet and not is_odd:  # of nearly all pages: nothing more to do
+                return False
+        return self._note_valued(expected, is_odd=is_odd, is_repeated=is_repeated)
+
+    def _note_missing(self, expected: ExpectedField | None) -> bool:
+        self.is_quiet = False
+        self.counts[MISSING] += 1
+        self.row[0] += 1
+        self.longest[0] = max(self.longest[0], self.row[0])
+        self._note_recent(MISSING)
+        return expected is not None and self._test(MISSING, expected.missing, is_bad=True)
+
+    def _note_valued(self, expected: ExpectedField | None, *, is_odd: bool, is_repeated: bool) -> bool:
+        self.row[0] = 0
+        self._note_recent(*(fault for fault, is_bad in ((ODD, is_odd), (REPEATED, is_repeated)) if is_bad))
         if is_repeated:
             self.counts[REPEATED] += 1
             self.row[1] += 1
             self.longest[1] = max(self.longest[1], self.row[1])
-            return
-        self.row[1] = 0
-        self.mark = value.mark
-        if self.values is not None and value.mark not in self.values:
-            self.values.append(value.mark)
-            if len(self.values) > FEW_VALUES:
-                self.values = None
+        if is_odd:
+            self.counts[ODD] += 1
+        is_sign = False
+        if expected is not None:
+            self._test(MISSING, expected.missing, is_bad=False)
+            odd = self._test(ODD, expected.odd, is_bad=is_odd)
+            is_sign = self._test(REPEATED, expected.repeated, is_bad=is_repeated) or odd
+        self.is_quiet = self.is_clear and not any(self.recent)
+        return is_sign
+
+    def _note_recent(self, *faults: Place) -> None:
+        for fault in (MISSING, ODD, REPEATED):
+            self.recent[fault] = self.recent[fault] << 1 & _RECENT_BITS | (fault in faults)
 
     def _test(self, fault: Place, steps: Steps | None, *, is_bad: bool) -> bool:
         """Add a page to the evidence; return whether it adds any."""
@@ -146,6 +155,7 @@ class FieldWatch:
         for evidence in (self.all_pages, self.part):
             evidence[:] = [0.0, 0.0, 0.0]
         self.recent[:] = [0, 0, 0]
+        self.is_quiet = False
 
     @property
     def is_clear(self) -> bool:
@@ -168,6 +178,7 @@ class FieldWatch:
                 self.high,
                 self.mark,
                 self.values,
+                self.is_quiet,
             ],
         )
 
@@ -231,14 +242,18 @@ class KindWatch:
             expected: What pages of the kind must be.
         """
         key, url, content_hash = page
-        is_blank = not any(value.shape for value in found.values())
-        wall = sight.wall or (self._stub(sight, content_hash, expected) if is_blank else None)
-        is_sign = self._note_wall(wall, expected)
+        wall = sight.wall
+        if wall is None and not any(value[0] for value in found.values()):
+            wall = self._stub(sight, content_hash, expected)
+        is_sign = False
+        if wall is not None or any(self.wall_evidence):
+            is_sign = self._note_wall(wall, expected)
         if wall is None:
             self.pages += 1
             is_sign |= self._note_page(sight, found, expected)
-        self._suspect(key, url, is_sign=is_sign)
-        if self.incident is not None or self.is_muted:
+        if is_sign or self.suspects:
+            self._suspect(key, url, is_sign=is_sign)
+        if not self.suspects or self.incident is not None or self.is_muted:
             return None
         self.incident = self._judged(sight.kind.key, expected)
         self.had_incident |= self.incident is not None
@@ -247,11 +262,10 @@ class KindWatch:
     def _note_page(self, sight: PageSight, found: Mapping[str, SeenValue], expected: Expectation) -> bool:
         size = sight.size
         low, high = self.sizes or (size, size)
-        self.sizes = (min(low, size), max(high, size))
+        if self.sizes is None or not low <= size <= high:
+            self.sizes = (min(low, size), max(high, size))
         if sight.markers and self.sampled < SAMPLED:
-            known = sight.markers[:MAX_MARKERS]
-            self.markers = [one for one in self.markers if one in known] if self.sampled else [*known]
-            self.sampled += 1
+            self._sample(sight.markers[:MAX_MARKERS])
         self._note_template(sight, expected)
         fields, wanted, is_sign = self.fields, expected.fields, False
         for name, value in found.items():
@@ -260,12 +274,16 @@ class KindWatch:
                 if len(fields) >= MAX_FIELDS:
                     continue
                 known_field = fields[name] = FieldWatch()
-            is_sign |= known_field.note(value, wanted.get(name))
-        if len(found) < len(fields) or (wanted and len(found) < len(wanted)):
-            for name in fields.keys() | wanted.keys():
-                if name not in found:
-                    is_sign |= fields.setdefault(name, FieldWatch()).note(NO_VALUE, wanted.get(name))
+            if known_field.note(value, wanted.get(name)):
+                is_sign = True
+        if len(found) < max(len(fields), len(wanted)):
+            for name in sorted((fields.keys() | wanted.keys()) - found.keys()):
+                is_sign |= fields.setdefault(name, FieldWatch()).note(NO_VALUE, wanted.get(name))
         return is_sign
+
+    def _sample(self, markers: Sequence[str]) -> None:
+        self.markers = [one for one in self.markers if one in markers] if self.sampled else [*markers]
+        self.sampled += 1
 
     def _note_template(self, sight: PageSight, expected: Expectation) -> None:
         steps, evidence = expected.template, self.template

@@ -46,6 +46,8 @@ def page(text: str, url: str = URL, final_url: str | None = None) -> Page:
         (document("<button>Accept all</button>" + "<p>A lamp of brass and glass.</p>" * 200), None),
         (document("<form><input type=password></form>" + "<p>A lamp of brass and glass.</p>" * 200), None),
         (document("Error 404 and other songs" * 3), None),
+        # A large page may begin with styles; its first part has hardly any text.
+        (document(f"<input type=password><style>{'a{}' * 80_000}</style><p>Lamp</p>"), None),
         ("", None),
         ("<" * 1_000, None),
     ],
