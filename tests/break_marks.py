@@ -54,7 +54,10 @@ _HACKERNEWS = "agentic.plugins.hackernews.mapper"
 _ROUTE = "agentic.core.graph.planning.routing:route"
 _ACTIVATE = "agentic.core.graph.running.runner:Runner._activate"
 _RESULT = "agentic.core.graph.running.runner:Runner.result"
+_THREAD = "agentic.core.agents.threads.thread:AgentThread"
+_SERIALIZING = (f"{_THREAD}.serialize", f"{_THREAD}.deserialize")
 TARGETS: Mapping[str, Sequence[str]] = {
+    "BR03": ("agentic.core.hooks.manager:PluginRegistry",),
     "ED12": ("agentic.core.graph.model.messages:ExecutorFailure",),
     "EN11": (_ROUTE, _ACTIVATE, _RESULT),
     "EN14": ("agentic.core.graph.model.messages:Delivery",),
@@ -77,6 +80,7 @@ TARGETS: Mapping[str, Sequence[str]] = {
     "ME02": ("agentic.core.agents.memory.stored:StoredMemoryProvider",),
     "OR06": (_ACTIVATE, _RESULT),
     "OR09": ("agentic.core.audit.deriving:decisions_of",),
+    "OR10": (_RESULT,),
     "PL03": ("agentic.executors.base:BaseAgentExecutor",),
     "PL15": (f"{_HACKERNEWS}:HackerNewsResultMapper", f"{_HACKERNEWS}:row_of"),
     "RE01": ("agentic.core.agents.reducers.choosing:newest_that_fit",),
@@ -84,6 +88,8 @@ TARGETS: Mapping[str, Sequence[str]] = {
     "SC03": ("agentic.core.patterns.group_chat:GroupChatBuilder",),
     "SC06": ("agentic.core.coding.validation.supervisor:Supervisor",),
     "SP04": ("agentic.core.pipeline.spec.inferring:ModelIntentInference",),
+    "TH02": ("agentic.core.agents.threads.keyvalue:KeyValueThreadStore", f"{_THREAD}.load"),
+    "TH03": _SERIALIZING,
     "TO03": ("agentic.core.coding.interpreter:CodeInterpreter",),
 }
 """Row -> ``module:name`` of things, where the row has other words for them."""

@@ -79,7 +79,6 @@ async def test_calls_that_end_at_the_same_time_are_all_kept_in_a_distant_store()
     assert (await store.load(thread.id)).entries == tuple(thread.entries)
 
 
-@pytest.mark.requirement("TH03")
 @given(
     sizes=st.lists(st.integers(min_value=1, max_value=3), max_size=4),
     cut=st.integers(min_value=1, max_value=20),
@@ -164,6 +163,7 @@ async def test_a_thread_in_memory_is_saved_with_all_its_entries() -> None:
         await other.save(store)
 
 
+@pytest.mark.requirement("TH03")
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -179,7 +179,7 @@ def test_other_data_is_no_thread(data: str, message: str) -> None:
         AgentThread.deserialize(data)
 
 
-@pytest.mark.requirement("AG04")
+@pytest.mark.requirement("AG04", "TH03")
 def test_the_stored_form_of_a_thread_stays() -> None:
     stored = (
         '{"format":1,"id":"t1","metadata":{"agent":"host","user_id":"ada","created_at":1.5,"title":"",'

@@ -338,6 +338,7 @@ async def test_a_refusal_and_a_cut_reply_are_no_answers() -> None:
             await ChatAgent(ScriptedModel([reply])).run("go")
 
 
+@pytest.mark.requirement("TH03")
 async def test_a_turn_whose_model_failed_continues_where_it_stopped() -> None:
     seen: list[str] = []
 
