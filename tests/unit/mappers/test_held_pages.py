@@ -23,6 +23,7 @@ from agentic.mappers import (
     FrontierState,
     create_execution,
 )
+from agentic.mappers.catalog.dead_letter_retries import retry_failed_pages
 from agentic.mappers.crawl.copying import PagesAgain, copy_crawl
 from agentic.mappers.crawl.frontier import SqlCrawlStore
 from agentic.mappers.crawl.held import held_crawls
@@ -180,6 +181,16 @@ async def test_a_copied_crawl_fetches_the_held_pages(crawl: Crawl) -> None:
         assert _counted(session, made, FrontierState.NEW) == 20
         copied = session.get_one(CrawlModel, (made.project_id, made.id))
         assert (copied.held, copied.holds, copied.watch) == (0, "", None)
+
+
+async def test_a_retry_fetches_held_pages_and_those_that_raised_the_alarm(crawl: Crawl) -> None:
+    await drifted(crawl)
+    with crawl.database.writing() as session:
+        made, count = retry_failed_pages(session, crawl.execution, crawl.agent)
+        assert count == 30
+        assert _counted(session, made, FrontierState.NEW) == 30
+        copied = session.get_one(CrawlModel, (made.project_id, made.id))
+        assert (copied.total, copied.done, copied.items) == (40, 10, 10)
 
 
 async def test_a_crawl_that_has_ended_is_not_listed_as_held(crawl: Crawl) -> None:

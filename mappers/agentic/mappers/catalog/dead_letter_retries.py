@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from sqlalchemy import ColumnElement, and_, literal, select, update
+from sqlalchemy import ColumnElement, and_, literal, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from agentic.core.audit import DecisionKind
+from agentic.core.pipeline.drift.crawls import load_crawl_watch
 from agentic.core.types import EXCLUDED_CLASSES
 from agentic.mappers.audit import audit
 from agentic.mappers.catalog.dead_letters import CRAWL, dead_letter_id, letter_key, page_key
@@ -17,6 +18,7 @@ from agentic.mappers.crawl.copying import PagesAgain, copy_crawl, count_pages
 from agentic.mappers.database.expressions import OneOf
 from agentic.mappers.tables.core import (
     AgentModel,
+    CrawlModel,
     DeadLetterModel,
     ExecutionModel,
     FrontierModel,
@@ -73,17 +75,18 @@ def retry_dead_letters(
 
 
 def count_failed_pages(session: Session, execution: ExecutionModel) -> int:
-    """Return how many pages of a crawl failed; pages that the site excludes do not count."""
-    return count_pages(session, execution, IS_FAILED)
+    """Return how many pages of a crawl failed, or were held; pages that the site excludes do not count."""
+    return count_pages(session, execution, _to_retry(session, execution))
 
 
 def retry_failed_pages(
     session: Session, execution: ExecutionModel, agent: AgentModel
 ) -> tuple[ExecutionModel, int]:
-    """Create an execution that fetches all failed pages of another; return it, and their number.
+    """Create an execution that fetches all failed and held pages of another; return it, and their number.
 
     It knows all pages of that crawl, so that it fetches only these and pages that were never fetched. Pages
-    that the site excludes are not retried. It takes over the dead letters of these pages.
+    that the site excludes are not retried; pages that raised an alarm of drift are. It takes over the dead
+    letters of these pages.
 
     Args:
         session: In a transaction.
@@ -92,7 +95,7 @@ def retry_failed_pages(
     """
     count = count_failed_pages(session, execution)
     made = create_execution(session, agent)
-    copy_crawl(session, execution, made, PagesAgain(fetch=IS_FAILED))
+    copy_crawl(session, execution, made, PagesAgain(fetch=_to_retry(session, execution)))
     move_letters(session, execution, made)
     what = f"{count} failed pages of execution {execution.id} are fetched again by {made.id}"
     audit(
@@ -131,6 +134,14 @@ def move_letters(
         urls = session.scalars(select(FrontierModel.url).where(*mine, IS_FAILED, which))
         wanted.append(_one_of(DeadLetterModel.item_key, map(letter_key, urls)))
     session.execute(update(DeadLetterModel).where(*wanted).values(execution_id=made.id))
+
+
+def _to_retry(session: Session, execution: ExecutionModel) -> ColumnElement[bool]:
+    """Return the condition for failed pages, held pages, and pages that raised the alarm."""
+    crawl = session.get(CrawlModel, (execution.project_id, execution.id))
+    suspects = load_crawl_watch(crawl.watch).suspects if crawl is not None and crawl.holds else ()
+    is_held = FrontierModel.state == FrontierState.HELD
+    return or_(IS_FAILED, is_held, _one_of(FrontierModel.url_key, suspects))
 
 
 def _one_of(column: InstrumentedAttribute[str], values: Iterable[str]) -> ColumnElement[bool]:

@@ -73,17 +73,17 @@ def _counts(session: Session, execution: ExecutionModel, made: ExecutionModel, a
     done = FrontierModel.state == FrontierState.DONE
     failed = FrontierModel.state == FrontierState.FAILED
     read = again.read
-    read_done = () if read is None else (done, read)
+    again_done = (done, or_(*again.conditions)) if again.conditions else ()
     mine = (FrontierModel.project_id == execution.project_id, FrontierModel.run == execution.id)
-    items = select(func.sum(FrontierModel.item_count)).where(*mine, *read_done)
+    items = select(func.sum(FrontierModel.item_count)).where(*mine, *again_done)
     counts = {
         "project_id": crawl.project_id,
         "run": literal(made.id),
         "total": crawl.total,
-        "done": crawl.done - (count_pages(session, execution, *read_done) if read_done else 0),
+        "done": crawl.done - (count_pages(session, execution, *again_done) if again_done else 0),
         "failed": crawl.failed - count_pages(session, execution, failed, or_(false(), *again.conditions)),
         "excluded": crawl.excluded,
-        "items": crawl.items - ((session.scalar(items) or 0) if read_done else 0),
+        "items": crawl.items - ((session.scalar(items) or 0) if again_done else 0),
         "moves": crawl.moves,
         "to_reread": literal(0 if read is None else count_pages(session, execution, read)),
         "unstored": literal(again.unstored),

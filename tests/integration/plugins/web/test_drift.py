@@ -166,6 +166,22 @@ def test_a_crawl_stops_with_its_rows_by_policy_or_without_an_answer_in_time(
     assert len(prices()) == len(healthy)
 
 
+def test_a_repaired_pipeline_fetches_what_the_old_one_held_and_read_wrong(shop: FakeServer) -> None:
+    healthy = prices()
+    renamed = REDESIGN.model_copy(update={"changes": ("rename_classes",), "seed": 2})
+    _, _, row = started(shop, "on_drift: stop", renamed)
+    assert None in prices()
+    asked = asked_for(shop)
+    text = Path("p.yaml").read_text(encoding="utf-8")
+    repaired = text.replace("h1.title", ".v2-c__title").replace(".price", ".v2-c__price")
+    Path("repaired.yaml").write_text(repaired, encoding="utf-8")
+    assert agentic("agents", "edit", "shop", "--config", "pipeline=repaired.yaml")[0] == 0
+    assert agentic("executions", "retry", row["id"], "--failed")[0] == 0
+    assert told("executions", "list")[0]["status"] == "succeeded"
+    assert prices() == healthy
+    assert asked_for(shop) - asked < len(healthy)
+
+
 def test_a_crawl_that_continues_reads_all_pages_and_is_partial(shop: FakeServer) -> None:
     code, _, row = started(shop, "on_drift: continue")
     assert (code, row["status"]) == (4, "partial")

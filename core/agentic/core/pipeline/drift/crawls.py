@@ -64,6 +64,11 @@ class CrawlWatch:
         """The incidents that are not settled."""
         return [watch.incident for watch in self.kinds.values() if watch.incident is not None]
 
+    @property
+    def suspects(self) -> Sequence[str]:
+        """Keys of the pages that raised the alarms."""
+        return [key for watch in self.kinds.values() if watch.incident is not None for key in watch.suspects]
+
     def settle(self, *, is_accepted: bool) -> Sequence[str]:
         """End all incidents; return the keys of pages to read again: none if the pages are right."""
         open_ones = [watch for watch in self.kinds.values() if watch.incident is not None]
