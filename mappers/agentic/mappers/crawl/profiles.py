@@ -11,8 +11,11 @@ from sqlalchemy.orm import Session
 from agentic.core.pipeline.drift.crawls import load_crawl_watch
 from agentic.core.pipeline.drift.profiles import KindProfile, learnt
 from agentic.mappers.content import clean_text
+from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.tables.columns import utc_now
 from agentic.mappers.tables.core import CrawlModel, CrawlProfileModel, ExecutionModel
+
+_KEY = ("project_id", "agent_id", "kind")
 
 KEPT_KINDS = 100
 """Kinds of an agent that are remembered: each changed rule makes a new one."""
@@ -40,18 +43,14 @@ def learn_profiles(session: Session, execution: ExecutionModel) -> None:
     if crawl is None or crawl.watch is None:
         return
     known = load_profiles(session, execution.project_id, execution.agent_id)
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    insert = insert_into(CrawlProfileModel, is_postgresql=is_postgresql)
     for kind, summary in load_crawl_watch(crawl.watch).summaries().items():
         profile = learnt(known.get(kind, KindProfile()), execution.id, summary)
-        session.merge(
-            CrawlProfileModel(
-                project_id=execution.project_id,
-                agent_id=execution.agent_id,
-                kind=kind,
-                profile=clean_text(profile.model_dump_json()),
-                updated_at=utc_now(),
-            )
-        )
-    session.flush()
+        learned = {"profile": clean_text(profile.model_dump_json()), "updated_at": utc_now()}
+        row = {"project_id": execution.project_id, "agent_id": execution.agent_id, "kind": kind, **learned}
+        # Another execution of the agent may end at the same time: the later one counts.
+        session.execute(insert.values(**row).on_conflict_do_update(index_elements=_KEY, set_=learned))
     _forget_oldest(session, execution)
 
 

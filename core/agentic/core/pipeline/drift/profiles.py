@@ -20,8 +20,11 @@ KEPT_RUNS = 10
 ENOUGH_PAGES = 20
 """Healthy pages that a profile needs before a page can be judged by it."""
 
-FEW_VALUES = 12
-"""A field with at most this number of distinct values is an enumeration: new values are odd."""
+FEW_VALUES = 5
+"""A field with at most this number of distinct values is an enumeration: new values are odd.
+
+A field with more of them, such as a category, may have a new one on many pages in sequence.
+"""
 
 ENUMERATED_PAGES = 50
 """Healthy pages with a value, before a field counts as an enumeration."""

@@ -273,13 +273,19 @@ class KindWatch:
             if known_field is None:
                 if len(fields) >= MAX_FIELDS:
                     continue
-                known_field = fields[name] = FieldWatch()
+                known_field = fields[name] = self._late_field()
             if known_field.note(value, wanted.get(name)):
                 is_sign = True
         if len(found) < max(len(fields), len(wanted)):
             for name in sorted((fields.keys() | wanted.keys()) - found.keys()):
-                is_sign |= fields.setdefault(name, FieldWatch()).note(NO_VALUE, wanted.get(name))
+                is_sign |= fields.setdefault(name, self._late_field()).note(NO_VALUE, wanted.get(name))
         return is_sign
+
+    def _late_field(self) -> FieldWatch:
+        """Return a field that appears on this page: all pages before lack it."""
+        late = FieldWatch()
+        late.counts[MISSING] = late.row[0] = late.longest[0] = self.pages - 1
+        return late
 
     def _sample(self, markers: Sequence[str]) -> None:
         self.markers = [one for one in self.markers if one in markers] if self.sampled else [*markers]

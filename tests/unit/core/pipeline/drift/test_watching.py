@@ -144,6 +144,24 @@ def test_a_run_that_is_learnt_twice_counts_once(profile: KindProfile) -> None:
     assert learnt(once, "r9", summary).pages == once.pages
 
 
+def test_a_field_that_appears_late_was_missing_before() -> None:
+    def run() -> list[dict[str, JSONValue]]:
+        return [item(number, **({"sale": number} if number >= 40 else {})) for number in range(60)]
+
+    known = profile_of(pages(run()) for _ in range(3))
+    assert known.fields["sale"].runs["r0"].missing == 40
+    assert watched(pages(run()), known).incident is None
+
+
+def test_a_new_category_on_many_pages_in_sequence_is_healthy() -> None:
+    def run(*more: str) -> list[dict[str, JSONValue]]:
+        names = ["lamps", "chairs", "bags", "clocks", "kettles", "notebooks", *more]
+        return [item(number, category=names[number * len(names) // 70]) for number in range(70)]
+
+    known = profile_of(pages(run()) for _ in range(3))
+    assert watched(pages(run("toys")), known).incident is None
+
+
 def test_a_field_of_a_list_is_missing_where_all_items_lack_it() -> None:
     rnd = Random(1)
 
