@@ -30,7 +30,8 @@ AGENTS = (
         name="turn-durable",
         what="request to the model, or call of a tool, of an agent in a durable run, SQLite, NORMAL",
     ),
-    Row(name="turn-effect", what="an effect (`ctx.once`) of an executor in such a run"),
+    Row(name="turn-effect", what="an effect (`ctx.once`) of an executor in such a run, one after the other"),
+    Row(name="turn-effect-between", what="an effect between turns in memory, without these"),
     Row(
         name="chat",
         what="group chat of 5 agents with models that answer at once, 20 turns, in memory",

@@ -126,20 +126,29 @@ def agent_flow() -> Workflow:
     return WorkflowBuilder("flow", version="1").set_start(agent_of(CALLS)).build()
 
 
-def effects_flow() -> Workflow:
-    """Return a graph with as many effects as that turn, of results like its."""
+def effects_flow(*, keeps: bool = True, talks: bool = False) -> Workflow:
+    """Return a graph with as many effects as that turn, of results like its.
+
+    Args:
+        keeps: Whether it has these effects.
+        talks: Whether an agent takes a turn in memory before each.
+    """
     from agentic.core import WorkflowBuilder, executor
     from agentic.core.llm import ChatMessage, ModelReply, TokenUsage
 
     usage = TokenUsage(input_tokens=10, output_tokens=10, requests=1)
     reply = ModelReply(message=ChatMessage.assistant("Fine."), usage=usage).to_json()
+    agent = agent_of(1)
 
     async def work(words: str, ctx: WorkflowContext) -> str:
         async def effect() -> JSONValue:
             return reply
 
         for number in range(EFFECTS):
-            await ctx.once(f"effect.{number}", effect)
+            if talks:
+                await agent.run(words)
+            if keeps:
+                await ctx.once(f"effect.{number}", effect)
         return words
 
     return WorkflowBuilder("flow", version="1").set_start(executor(id="work")(work)).build()
@@ -149,6 +158,7 @@ def durable(build: Callable[[], Workflow], pieces: int = EFFECTS) -> Figures:
     """Return the cost of one of the ``pieces`` of a durable run on the ledger in SQLite: of its effects."""
     from tests.bench.ledger import opened
 
+    from agentic.core.garbage import tune_gc
     from agentic.executors.durable import Submission, WorkflowCatalog
     from agentic.executors.durable.runs.local import LocalDispatcher
     from agentic.executors.durable.runs.service import RunService
@@ -156,6 +166,7 @@ def durable(build: Callable[[], Workflow], pieces: int = EFFECTS) -> Figures:
     from agentic.executors.durable.worker.worker import DurableWorker
 
     flow = build()
+    tune_gc()  # as workers do
     with opened("normal") as ledger:
         host = RunHost(
             store=ledger,
@@ -180,6 +191,12 @@ def durable(build: Callable[[], Workflow], pieces: int = EFFECTS) -> Figures:
         costs = asyncio.run(repeat())
         service.close()
     return {"cpu_us": statistics.median(cost.cpu_s for cost in costs) / pieces * 1e6}
+
+
+def effect_between() -> Figures:
+    """Return the cost of an effect between turns in memory, without these: caches are cold, as in a turn."""
+    both = durable(partial(effects_flow, talks=True))["cpu_us"]
+    return {"cpu_us": both - durable(partial(effects_flow, talks=True, keeps=False))["cpu_us"]}
 
 
 def idle_agent() -> Figures:
@@ -214,6 +231,7 @@ CASES: dict[str, Callable[[], Figures]] = {
     "turn-nats": partial(stored_turn, on_nats),
     "turn-durable": partial(durable, agent_flow),
     "turn-effect": partial(durable, effects_flow),
+    "turn-effect-between": effect_between,
     "agents-import": lambda: importing(lambda: import_module("agentic.core.agents").ChatAgent),
     "agents-idle": idle_agent,
     "agents-process": idle_process,
