@@ -241,7 +241,9 @@ def _expected(known: FieldProfile) -> ExpectedField:
     repeated_steps = steps_of(repeated) if repeated <= SELDOM_REPEATED and valued else None
     total = sum(known.shapes.values())
     low, high = known.low or 0.0, known.high or 0.0
-    is_enumeration = known.values is not None and valued >= ENUMERATED_PAGES and "t" in known.shapes
+    is_enumeration = (
+        known.values is not None and valued >= ENUMERATED_PAGES and not {"t", "w"}.isdisjoint(known.shapes)
+    )
     return ExpectedField(
         missing=missing_steps,
         missing_alarm=_alarm(missing_steps, max((run.longest for run in runs), default=0)),

@@ -82,7 +82,8 @@ def _seen_text(text: str) -> SeenValue:
         return _new(SeenValue, ("d", size, mark))
     if first == "h" and text.startswith(("http://", "https://")):
         return _new(SeenValue, ("u", size, mark))
-    return _new(SeenValue, ("t", size, mark))
+    # A label beside the value makes several words of one: "SKU: A-1".
+    return _new(SeenValue, ("w" if " " in text else "t", size, mark))
 
 
 _new = tuple.__new__  # in half of the time
