@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz  # pyright: ignore[reportMissingImports]  # installed by hand
 from turbohtml import Document, parse
 
 from agentic.core.types import JSONValue

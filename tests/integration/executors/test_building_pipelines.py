@@ -101,6 +101,12 @@ def test_options_of_a_page_are_refused_for_a_file() -> None:
     )
 
 
+def test_file_that_cannot_be_written_is_named(shop: Site, tmp_path: Path) -> None:
+    said = str(build(shop, "--out", str(tmp_path / "none" / "x.yaml")).exception)
+    assert said.startswith("--out: ")
+    assert "cannot be written (No such file or directory)" in said
+
+
 def test_redesigned_shop_is_read_again_with_the_repaired_pipeline(shop: Site, tmp_path: Path) -> None:
     file, repaired, known = tmp_path / "lamps.yaml", tmp_path / "new.yaml", tmp_path / "lamps.wrappers"
     assert build(shop, "--out", str(file), "--wrappers", str(known)).exit_code == 0

@@ -11,6 +11,9 @@ from agentic.core.wrappers.values import Shape, shape_of
 
 MAX_GROUP = 200
 MAX_SHOWN = 60
+MAX_ELEMENTS = 20_000
+"""Later elements of a page are not considered: the work for a page is bounded."""
+
 MAX_TEXT_CHARS = 4_000
 _EMPTY = frozenset(["br", "hr", "img", "input", "link", "meta", "button", "path"])
 
@@ -55,7 +58,7 @@ class Candidates:
     def singles(self) -> list[Candidate]:
         """The elements with a text of up to 4,000 characters, except those that only wrap many others."""
         tree, found = self.tree, []
-        for number in range(len(tree)):
+        for number in range(min(len(tree), MAX_ELEMENTS)):
             length = tree.length(number)
             if not 0 < length <= MAX_TEXT_CHARS:
                 continue
@@ -73,7 +76,8 @@ class Candidates:
         seen: set[tuple[int, ...]] = set()
         found = []
         for numbers in self._repeated():
-            shown = tuple(number for number in numbers if tree.length(number) and tree.text(number))
+            short = (number for number in numbers if 0 < tree.length(number) <= MAX_TEXT_CHARS)
+            shown = tuple(number for number in short if tree.text(number))
             if len(shown) < 2 or shown in seen:
                 continue
             seen.add(shown)
@@ -83,7 +87,7 @@ class Candidates:
     def _repeated(self) -> Iterator[list[int]]:
         tree = self.tree
         by: dict[tuple[int | str, ...], list[int]] = {}
-        for number, tag in enumerate(tree.tags):
+        for number, tag in enumerate(tree.tags[:MAX_ELEMENTS]):
             if tag in _EMPTY:
                 continue
             first = _first_class(tree, number)

@@ -10,11 +10,13 @@ from typing import cast
 
 from turbohtml import Element
 
-from agentic.core.wrappers.selecting import Selection, SelectorIndex, is_durable, is_frail, kind_of
+from agentic.core.wrappers.selecting import Atom, Selection, SelectorIndex, is_durable, is_frail, names_in
 from agentic.core.wrappers.tree import LABEL_CHARS, PageTree
 
 MAX_LOCATORS = 5
 MAX_STEPS = 6
+_NAMES = frozenset({"id", "attr", "class"})
+_PARTS = frozenset({"main", "article"})
 ENOUGH = 2
 
 
@@ -77,13 +79,14 @@ def write_locators(places: Sequence[Place], words: frozenset[str], *, is_list: b
     first, *others = places
     lasting: list[Locator] = []
     frail: list[Locator] = []
-    kinds: set[tuple[str, str]] = set()
+    known: list[frozenset[Atom]] = []
     for selection in first.index.selections(first.numbers, words, is_list=is_list):
-        if kind_of(selection) in kinds or not _holds(selection, others, is_list=is_list):
-            continue
+        names = names_in(selection)
+        if any(one <= names for one in known) or not _holds(selection, others, is_list=is_list):
+            continue  # it would break together with an earlier one
         locator = Locator(LocatorKind.CSS, selection.css)
         if _gives(locator, first, is_list=is_list):
-            kinds.add(kind_of(selection))
+            known.append(names)
             (frail if is_frail(selection) else lasting).append(locator)
     labelled = _first_that_gives(_labelled(first, is_list=is_list), places, is_list=is_list)
     found = [*lasting[: MAX_LOCATORS - len(labelled)], *labelled, *frail][:MAX_LOCATORS]
@@ -127,7 +130,7 @@ def _positional(place: Place, *, is_list: bool) -> Iterator[Locator]:
         return
     steps = [tree.tags[number] if is_list else _counted(tree, number)]
     for outer in islice(tree.ancestors(number), MAX_STEPS):
-        names = [atom for atom in place.index.atoms[outer] if atom.kind in ("id", "attr", "class")]
+        names = [atom for atom in place.index.atoms[outer] if atom.kind in _NAMES or atom.tag in _PARTS]
         for atom in sorted(names, key=lambda atom: not is_durable(atom.value)):
             if place.index.select(Selection(None, atom))[:1] == [outer]:
                 yield Locator(LocatorKind.CSS, " > ".join((atom.css, *steps)))

@@ -12,11 +12,17 @@ from agentic.core.wrappers.candidates import Candidate, Candidates
 from agentic.core.wrappers.scoring import NONE, NONE_KNOWN, WEIGHTS, Aim, Scorer, trust_of
 from agentic.core.wrappers.selecting import SelectorIndex
 from agentic.core.wrappers.tree import PageTree
-from agentic.core.wrappers.values import Kind, agreement, likeness, read_value
+from agentic.core.wrappers.values import Kind, agreement, is_telling, likeness, read_value
+from agentic.core.wrappers.words import plain
 from agentic.core.wrappers.wrapper import Wrapper
 
 ALIKE = 0.5
 LIKE_TIMES = 2.5
+TELLING = 5.0
+"""Added where chance cannot explain that a text is the stored one."""
+
+MAX_SCORED = 140
+MAX_COMPARED = 4_000
 MAX_TIMES = 8.0
 """Limit for how much longer or shorter a value is than earlier values, unless it is the stored one."""
 
@@ -107,7 +113,13 @@ def scored(scorer: Scorer, candidates: Sequence[Candidate], known: JSONValue) ->
     if known is not None:
         agreed, none = scorer.compare(rows, candidates, known), NONE + NONE_KNOWN
     found = [
-        Ranked(one, sum([weight * value for weight, value in zip(WEIGHTS, row, strict=True)]) - none, agrees)
+        Ranked(
+            one,
+            sum([weight * value for weight, value in zip(WEIGHTS, row, strict=True)])
+            - none
+            + TELLING * is_telling(known, agrees),
+            agrees,
+        )
         for one, row, agrees in zip(candidates, rows, agreed, strict=True)
     ]
     return sorted(found, key=lambda one: (-one.score, one.candidate.numbers))
@@ -115,6 +127,10 @@ def scored(scorer: Scorer, candidates: Sequence[Candidate], known: JSONValue) ->
 
 def likely(page: PageFacts, aim: Aim, known: JSONValue) -> list[Candidate]:
     """Return the candidates of a page that have the kind and about the length of a field's values."""
+    return _most_like(page.tree, aim, _possible(page, aim, known), known)
+
+
+def _possible(page: PageFacts, aim: Aim, known: JSONValue) -> list[Candidate]:
     size = aim.fingerprint.length
     if aim.is_list:
         return [one for one in page.candidates.groups if abs(one.size - size) <= math.log(MAX_TIMES)]
@@ -123,3 +139,25 @@ def likely(page: PageFacts, aim: Aim, known: JSONValue) -> list[Candidate]:
     sizes = [size] if not isinstance(known, str) else [size, math.log1p(len(known))]
     low, high = math.expm1(min(sizes)) / MAX_TIMES, math.expm1(max(sizes)) * MAX_TIMES
     return [one for one in page.candidates.singles if low <= len(one.texts[0]) <= high]
+
+
+def _most_like(tree: PageTree, aim: Aim, candidates: list[Candidate], known: JSONValue) -> list[Candidate]:
+    """Return the candidates that are worth all features: those that a few cheap ones put first."""
+    if len(candidates) <= MAX_SCORED:
+        return candidates
+    learnt = aim.fingerprint
+    words = [word for word in aim.words if word in tree.frequencies]
+    wanted = {plain(str(one)) for one in (known if isinstance(known, list) else [known])} | aim.seen
+    tag = learnt.path[0] if learnt.path else ""
+
+    def cheap(one: Candidate) -> float:
+        first = one.numbers[0]
+        context = tree.contexts[first]
+        near = max([context[word] for word in words if word in context], default=0.0)
+        is_wanted = tree.length(first) < MAX_COMPARED and tree.plain(first) in wanted
+        is_named = not aim.words.isdisjoint(tree.label_words(first))
+        alike = 3 * math.exp(-1.2 * abs(one.size - learnt.length)) + 2 * likeness(one.shape, learnt.shape)
+        return alike + 2 * near + is_named + (tree.tags[first] == tag) + 10 * is_wanted
+
+    kept = sorted(range(len(candidates)), key=lambda index: -cheap(candidates[index]))[:MAX_SCORED]
+    return [candidates[index] for index in sorted(kept)]

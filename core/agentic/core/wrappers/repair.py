@@ -19,7 +19,7 @@ from agentic.core.wrappers.wrapper import Wrapper
 
 MAX_CHOICES = 10
 MAX_PAGES = 6
-ACCEPT = {(False, False): 0.5, (False, True): 0.35, (True, False): 0.3, (True, True): 0.2}
+ACCEPT = {(False, False): 0.5, (False, True): 0.35, (True, False): 0.45, (True, True): 0.2}
 """Least probability of an accepted place, by: its row is stored, there are several pages.
 
 Measured by ``tests/bench/drift.py``: each keeps wrong places at a few in a hundred.

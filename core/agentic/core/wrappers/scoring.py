@@ -10,7 +10,7 @@ from agentic.core.types import JSONValue
 from agentic.core.wrappers.candidates import Candidate
 from agentic.core.wrappers.fingerprints import Fingerprint, closeness
 from agentic.core.wrappers.tree import HEADINGS, LABEL_CHARS, PageTree
-from agentic.core.wrappers.values import Kind, agreement, likeness, read_value
+from agentic.core.wrappers.values import SAME_LIST, Kind, agreement, likeness, read_value
 from agentic.core.wrappers.words import plain, text_words
 
 FEATURES = (
@@ -53,7 +53,6 @@ class Aim:
     seen: frozenset[str] = frozenset()
 
 
-SAME_LIST = 0.7
 LITTLE_ALIKE = 0.3
 UNKNOWN = (0.0,) * 7
 """The last features where the value that was stored is not known."""

@@ -209,13 +209,10 @@ def is_frail(selection: Selection) -> bool:
     return any(one is not None and _frailty(one) >= _MACHINE_COST for one in atoms)
 
 
-def kind_of(selection: Selection) -> tuple[str, str]:
-    """Return the kind of a selector: selectors of a kind break together."""
-    scope = selection.scope
-    return (
-        selection.atom.kind,
-        "" if scope is None else scope.kind + ("/" if selection.way is not None else ""),
-    )
+def names_in(selection: Selection) -> frozenset[Atom]:
+    """Return the names that a selector depends on: when one of them changes, it breaks."""
+    atoms = (selection.atom, selection.scope)
+    return frozenset(one for one in atoms if one is not None and (one.kind != "tag" or one.tag in _TELLING))
 
 
 def is_specific(selection: Selection) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,6 +51,7 @@ _INLINE = frozenset(
         "wbr",
     ]
 )
+_TAG = re.compile(r"[a-z][a-z0-9-]*")
 LABEL_CHARS = 60
 LABEL_WORDS = 8
 PATH = 6
@@ -72,7 +74,7 @@ class PageTree:
         elements: The elements, without scripts, styles, forms' choices and the head.
         parents: Number of each element's parent; -1 for the outermost.
         ends: Number behind the last element below each.
-        tags: Name of each.
+        tags: Name of each; ``*`` for names that selectors cannot have.
     """
 
     def __init__(self, document: Document, url: str = "") -> None:
@@ -278,7 +280,7 @@ class PageTree:
             self.elements.append(node)
             self.parents.append(parent)
             self.ends.append(0)
-            self.tags.append(tag)
+            self.tags.append(tag if _TAG.fullmatch(tag) else "*")  # `o:p` is not a name in selectors
             self._starts.append(self._length)
             self._stops.append(self._length)
             stack.append((None, number))

@@ -10,6 +10,13 @@ from enum import StrEnum
 from agentic.core.types import JSONValue
 from agentic.core.wrappers.words import dice, plain, text_words
 
+SAME_LIST = 0.7
+SAME_LONG_TEXT = 0.85
+MIN_ITEMS = 3
+MIN_CHARS = 40
+MAX_COMPARED = 60
+"""Items of a list that are compared letter by letter, when they are not equal."""
+
 MAX_AMOUNT_CHARS = 80
 """Longer texts have a number in them, but are not one."""
 
@@ -69,6 +76,13 @@ def agreement(kind: Kind, texts: Sequence[str], known: JSONValue) -> float:
     return 1.0 if abs(found - wanted) <= 1e-6 * max(1.0, abs(wanted)) else 0.0
 
 
+def is_telling(known: JSONValue, agrees: float) -> bool:
+    """Return whether an agreement is no chance: of a long text, or of a list of three or more."""
+    if isinstance(known, list):
+        return len(known) >= MIN_ITEMS and agrees >= SAME_LIST
+    return isinstance(known, str) and agrees >= SAME_LONG_TEXT and len(plain(known)) >= MIN_CHARS
+
+
 def _texts(found: str, known: str) -> float:
     a, b = plain(found), plain(known)
     if not a or not b:
@@ -101,8 +115,8 @@ def _lists(found: Sequence[str], known: Sequence[str]) -> float:
             hits += 1
         else:
             unmatched.append(text)
-    rest = [text for text, count in left.items() for _ in range(count)]
-    for text in unmatched:
+    rest = [text for text, count in left.items() for _ in range(count)][:MAX_COMPARED]
+    for text in unmatched[:MAX_COMPARED]:
         fit = next((one for one in rest if _is_close(text, one)), None)
         if fit is not None:
             rest.remove(fit)
@@ -148,4 +162,6 @@ def shape_of(texts: Sequence[str]) -> Shape:
 
 def likeness(one: Shape, other: Shape) -> float:
     """Return how alike two shapes are, from 0 to 1."""
-    return math.exp(-1.5 * sum(abs(a - b) for a, b in zip(one, other, strict=True)))
+    a, b, c, d, e, f = one
+    u, v, w, x, y, z = other
+    return math.exp(-1.5 * (abs(a - u) + abs(b - v) + abs(c - w) + abs(d - x) + abs(e - y) + abs(f - z)))

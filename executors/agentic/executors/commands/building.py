@@ -13,7 +13,7 @@ import typer
 from agentic.core.cli import print_json, print_line, print_sample
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
-from agentic.executors.commands.shared.options import AsJson, OptionError
+from agentic.executors.commands.shared.options import AsJson, OptionError, write_file
 from agentic.executors.commands.shared.page_trees import fetch_pages, tree_of
 from agentic.executors.commands.shared.yaml_text import yaml_text
 
@@ -146,7 +146,7 @@ def _print_spec(
     from agentic.mappers.catalog.pipelines import as_written
 
     if out is not None:
-        out.write_text(yaml_text(as_written(spec)), encoding="utf-8")
+        write_file(out, yaml_text(as_written(spec)).encode(), "--out")
     if as_json:
         print_json(as_written(spec))
     elif out is None:
@@ -180,7 +180,7 @@ def _write_wrappers(path: Path, trees: Sequence[PageTree], fields: Mapping[str, 
         known = learn(
             known, Observation(tree, tree.url, {name: hits for name, hits in found.items() if hits})
         )
-    path.write_bytes(b"".join(encode(wrapper) + b"\n" for wrapper in known.values()))
+    write_file(path, b"".join(encode(wrapper) + b"\n" for wrapper in known.values()), "--wrappers")
 
 
 def _hits(wrapper: Wrapper, tree: PageTree) -> list[int]:

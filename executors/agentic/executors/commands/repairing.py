@@ -16,7 +16,7 @@ import typer
 from agentic.core.cli import print_json, print_line, print_rows
 from agentic.core.types import JSONValue
 from agentic.executors.commands.building import rule_of
-from agentic.executors.commands.shared.options import AsJson, InProject, OptionError
+from agentic.executors.commands.shared.options import AsJson, InProject, OptionError, write_file
 from agentic.executors.commands.shared.page_trees import fetch_pages, tree_of
 from agentic.executors.commands.shared.yaml_text import yaml_text
 
@@ -93,7 +93,7 @@ def propose_repair(  # noqa: PLR0913 - one option each
         shown = [{**row, "new": str(row["new"])[:_SHOWN], "selector": str(row["selector"])} for row in found]
         print_rows("Fields", ["field", "state", "selector", "new", "score"], shown)
     if out is not None:
-        out.write_text(yaml_text(data), encoding="utf-8")
+        write_file(out, yaml_text(data).encode(), "--out")
         if not as_json:
             print_line(f"wrote {out}")
 
@@ -192,7 +192,7 @@ def _read_wrappers(path: Path) -> list[Wrapper]:
         return [decode(line) for line in path.read_bytes().splitlines() if line.strip()]
     except OSError as exc:
         raise OptionError(f"--wrappers: {path} cannot be read ({exc.strerror}); check the path") from None
-    except (ValueError, KeyError, TypeError) as exc:
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise OptionError(f"--wrappers: {path} does not hold wrappers: {exc}") from None
 
 

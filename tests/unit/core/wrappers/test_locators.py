@@ -126,6 +126,14 @@ def test_values_held_as_data_have_places() -> None:
     assert [one.kind for one in built.locators] == [LocatorKind.JSONLD, LocatorKind.META]
 
 
+def test_elements_with_names_that_selectors_cannot_have_are_found() -> None:
+    tree = tree_of("<body><div class=w><b>Price</b><o:p><o:p class=v>12.50</o:p></o:p></div></body>")
+    built = find_examples([tree], {"price": "12.50"})["price"]
+    assert built is not None
+    for locator in built.locators:
+        assert tree.text(locator.find(tree)[0]) == "12.50"
+
+
 def test_deep_page_is_read_without_recursion() -> None:
     tree = tree_of("<div>" * 450 + "<p>bottom</p>" + "</div>" * 450)
     bottom = tree.tags.index("p")

@@ -71,6 +71,18 @@ def read_values(given: Iterable[str], option: str) -> dict[str, JSONValue]:
     return values
 
 
+def write_file(path: Path, content: bytes, option: str) -> None:
+    """Write the file of an option.
+
+    Raises:
+        OptionError: It cannot be written.
+    """
+    try:
+        path.write_bytes(content)
+    except OSError as exc:
+        raise OptionError(f"{option}: {path} cannot be written ({exc.strerror}); check the path") from None
+
+
 def checked_name(name: str, what: str) -> str:
     """Return the name for a new object.
 
