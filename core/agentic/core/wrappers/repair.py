@@ -10,7 +10,7 @@ from agentic.core.types import JSONValue
 from agentic.core.wrappers.candidates import MAX_GROUP, Candidate
 from agentic.core.wrappers.locators import Locator, Place, unnamed_locators, write_locators
 from agentic.core.wrappers.ranking import PageFacts, Ranked, aims_of, rank, scored
-from agentic.core.wrappers.scoring import Aim, Scorer, trust_of
+from agentic.core.wrappers.scoring import Aim, Scorer, plausibility, trust_of
 from agentic.core.wrappers.selecting import is_frail
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.values import Kind, read_value
@@ -25,6 +25,8 @@ ACCEPT = {(False, False): 0.5, (False, True): 0.35, (True, False): 0.45, (True, 
 Measured by ``tests/bench/drift.py``: each keeps wrong places at a few in a hundred.
 """
 
+MIN_SAMPLES = 3
+MIN_PLAUSIBLE = 0.2
 SURE = 0.8
 """From this probability a found field says where the others are."""
 
@@ -294,6 +296,9 @@ class _Repair:
         if not locators:
             reason = f"no selector gives the best place of {name!r} on all {len(places)} pages"
             return Abstained(reason, place.probability, tuple(choices))
+        if not self._is_plausible(wrapper, places):
+            reason = f"the numbers at the best place of {name!r} are far from the numbers before"
+            return Abstained(reason, place.probability, tuple(choices))
         rows = {page.index: page.row for page in self._pages}
         evidence = tuple(
             RepairEvidence(
@@ -304,6 +309,15 @@ class _Repair:
             for one in places
         )
         return Found(place, runner_up, tuple(locators), evidence, tuple(choices))
+
+    def _is_plausible(self, wrapper: Wrapper, places: Sequence[Place]) -> bool:
+        """Return whether the numbers of a place are near the learnt ones, if enough were learnt."""
+        learnt = wrapper.fingerprint
+        has_row = any(page.row.get(wrapper.name) is not None for page in self._pages)
+        if has_row or learnt.amounts is None or learnt.samples < MIN_SAMPLES:
+            return True
+        values = [read_value(wrapper.kind, one.index.tree.text(one.numbers[0])) for one in places]
+        return sum(plausibility(learnt, value) for value in values) >= MIN_PLAUSIBLE * len(values)
 
     def _decided(self, found: Mapping[str, list[PlaceChoice]]) -> dict[str, Found | Abstained]:
         """Accept the surest places first; an element is the place of one field only."""

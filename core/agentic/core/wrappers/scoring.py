@@ -143,7 +143,7 @@ class Scorer:
             1.0 if below == 1 else 0.5 if below <= 3 else 0.0,
             order,
             close,
-            _plausible(learnt, read_value(aim.kind, texts[0])) if learnt.amounts is not None else 0.0,
+            plausibility(learnt, read_value(aim.kind, texts[0])) if learnt.amounts is not None else 0.0,
             float(len(texts) == 1 and tree.length(first) < 200 and tree.plain(first) in aim.seen)
             if aim.seen
             else 0.0,
@@ -213,7 +213,8 @@ def _common(one: Sequence[str], other: Sequence[str]) -> float:
     return row[-1] / max(len(one), len(other))
 
 
-def _plausible(known: Fingerprint, value: object) -> float:
+def plausibility(known: Fingerprint, value: object) -> float:
+    """Return how near a number is to earlier ones: 1 among them, 0.5 at half or twice the outermost."""
     if known.amounts is None or not isinstance(value, int | float) or isinstance(value, bool):
         return 0.0
     low, high = known.amounts
