@@ -207,7 +207,7 @@ class PageTree:
 
     @cached_property
     def contexts(self) -> Sequence[Mapping[str, float]]:
-        """The names of each element and of those around it, with weights that fall by :data:`NEAR`."""
+        """The names of each element and of those around it, with weights that fall by ``NEAR``."""
         found: list[Mapping[str, float]] = []
         for number, names in enumerate(self.names):
             parent = self.parents[number]
