@@ -14,15 +14,14 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 UV_INSTALL := $(BIN)/python tests/packages.py pip install --python $(BIN)/python --constraint constraints.txt
 
-# Six processes for two cores: many tests wait for workers, leases and servers. One more collects for 23 s of CPU.
-# Files that cost the most come first.
-SHARED := --numprocesses 6 --dist loadfile --no-loadscope-reorder
+# Six processes for two cores: many tests wait for workers, leases and servers. See tests/sharing.py.
+SHARED := --processes 6
 
 # Hundreds of Python processes are started here; without compiled files each takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check quick-checks compiled format-check lint contracts mypy pyright audit docs simulate soak coverage corpora javascript-runners \
+.PHONY: help demo test check quick-checks format-check lint contracts mypy pyright audit docs simulate soak coverage corpora javascript-runners \
 	format requirements clean
 
 help:
@@ -38,10 +37,6 @@ test: $(VENV)/.dev $(VENV)/.tools
 check: quick-checks mypy pyright
 
 quick-checks: format-check lint contracts
-
-# Python compiles tests and libraries when they are first imported: once, before several processes collect at a time.
-compiled: $(VENV)/.dev
-	$(BIN)/pytest --collect-only -qq >/dev/null
 
 format-check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

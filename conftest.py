@@ -10,7 +10,7 @@ from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser
 
-pytest_plugins = ["tests.costs"]
+pytest_plugins = ["tests.costs", "tests.sharing"]
 
 
 def pytest_configure() -> None:

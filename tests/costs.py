@@ -4,8 +4,6 @@
 listed that took more than twice their entry. Nothing fails: beside a busy process the same test takes half as
 long again, and a process that files share counts where it ends. ``pytest --write-costs`` writes the entries
 anew.
-
-Where several processes share the tests, the files that cost most come first: none is left for the end.
 """
 
 from __future__ import annotations
@@ -58,16 +56,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin with nothing spent."""
-    spent: defaultdict[str, float] = defaultdict(float)
-    config.stash[_SPENT] = spent
+    nothing: defaultdict[str, float] = defaultdict(float)
+    config.stash[_SPENT] = nothing
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let the files that cost most come first, where several processes share the tests."""
-    if hasattr(config, "workerinput"):
-        entries = read_entries()
-        items.sort(key=lambda item: -entries.get(_file_of(item), 0))
+def spent(config: pytest.Config) -> dict[str, float]:
+    """Return what this process has spent: file -> CPU seconds."""
+    found = config.stash[_SPENT]
+    return dict(found)
+
+
+def add(config: pytest.Config, more: Mapping[str, float]) -> None:
+    """Add what another process has spent."""
+    for file, seconds in more.items():
+        config.stash[_SPENT][file] += seconds
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -80,38 +82,23 @@ def pytest_runtest_protocol(
         return (yield)
     finally:
         if nextitem is not None:
-            item.config.stash[_SPENT][_file_of(item)] += _cpu_s() - before
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand what was spent to the process that reports."""
-    output = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        spent = session.config.stash[_SPENT]
-        output["costs"] = dict(spent)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: object) -> None:
-    """Add what a process of ours has spent."""
-    config: pytest.Config = node.config  # type: ignore[attr-defined] # xdist's, which has no types for it
-    for file, seconds in getattr(node, "workeroutput", {}).get("costs", {}).items():
-        config.stash[_SPENT][file] += seconds
+            item.config.stash[_SPENT][file_of(item)] += _cpu_s() - before
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """List the files that have become slow, or write the entries anew."""
-    spent = config.stash[_SPENT]
+    spent_now = spent(config)
     if config.getoption("--write-costs"):
         known = {file: cost for file, cost in read_entries().items() if (config.rootpath / file).exists()}
-        ENTRIES.write_text(written({**known, **spent}), encoding="utf-8")
-    elif lines := list(excess(spent, read_entries())):
+        ENTRIES.write_text(written({**known, **spent_now}), encoding="utf-8")
+    elif lines := list(excess(spent_now, read_entries())):
         terminalreporter.section("test files that cost more than they used to")
         for line in lines:
             terminalreporter.write_line(line)
 
 
-def _file_of(item: pytest.Item) -> str:
+def file_of(item: pytest.Item) -> str:
+    """Return the file of a test, as the entries name it."""
     return item.nodeid.partition("::")[0]
 
 

@@ -1,0 +1,87 @@
+"""Sessions of pytest whose tests are shared among forked processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+SERVER = """
+import os
+
+import pytest
+
+@pytest.fixture(scope="session", autouse=True)
+def server():
+    yield
+    with open("ended.txt", "a") as file:
+        print(os.getpid(), file=file)
+"""
+ODD = """
+import os, signal
+
+import pytest
+
+@pytest.mark.parametrize("number", range(4))
+def test_it(number, tmp_path):
+    with open("ran.txt", "a") as file:
+        print(__name__, number, os.getpid(), tmp_path, file=file)
+    print("printed by", __name__, number)
+    assert number != FAILS
+    if number == DIES:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def session(folder: Path, *options: str, **files: tuple[int, int]) -> tuple[int, str, list[list[str]]]:
+    """Run files of four tests. The number of one that fails and of one that dies is given; -1 is none."""
+    (folder / "conftest.py").write_text(SERVER, encoding="utf-8")
+    for name, (fails, dies) in files.items():
+        text = f"FAILS, DIES = {fails}, {dies}\n{ODD}"
+        (folder / f"test_{name}.py").write_text(text, encoding="utf-8")
+    (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {REPOSITORY}\n", encoding="utf-8")
+    plugins = ("-p", "tests.costs", "-p", "tests.sharing", "-p", "no:cacheprovider")
+    command = [sys.executable, "-m", "pytest", "-q", *plugins, "--processes", "2", *options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    ran = [line.split() for line in (folder / "ran.txt").read_text(encoding="utf-8").splitlines()]
+    return done.returncode, done.stdout, ran
+
+
+def test_each_test_runs_once_and_a_process_that_dies_fails_one(tmp_path: Path) -> None:
+    code, printed, ran = session(tmp_path, a=(1, -1), b=(-1, 1), c=(-1, -1))
+    assert code == 1
+    assert sorted((name, number) for name, number, *_ in ran) == [
+        (f"test_{name}", str(number)) for name in "abc" for number in range(4)
+    ]
+    processes = {name: {row[2] for row in ran if row[0] == name} for name in ("test_a", "test_b", "test_c")}
+    assert {name: len(pids) for name, pids in processes.items()} == {"test_a": 1, "test_b": 2, "test_c": 1}
+    assert len({row[3] for row in ran}) == len(ran)
+    assert len({Path(row[3]).parents[1] for row in ran}) == 1
+    assert "2 failed, 10 passed" in printed
+    assert "printed by test_a 1" in printed
+    assert "printed by test_b" not in printed
+    assert "FAILED test_b.py::test_it[1] - the process ended with signal SIGKILL" in printed
+    ended = (tmp_path / "ended.txt").read_text(encoding="utf-8").split()
+    assert sorted(ended) == sorted(
+        {row[2] for row in ran} - {row[2] for row in ran if row[:2] == ["test_b", "1"]}
+    )
+
+
+@pytest.mark.parametrize("option", ["--exitfirst", "--maxfail=1"])
+def test_after_enough_failures_no_file_is_begun(tmp_path: Path, option: str) -> None:
+    quiet = {f"z{number}": (-1, -1) for number in range(8)}
+    code, printed, ran = session(tmp_path, option, a=(0, -1), b=(0, -1), **quiet)
+    assert code == 1
+    assert "stopping after" in printed
+    assert len(ran) < 30
+
+
+def test_names_of_tests_that_are_only_collected_are_printed(tmp_path: Path) -> None:
+    (tmp_path / "ran.txt").touch()
+    code, printed, ran = session(tmp_path, "--collect-only", a=(-1, -1))
+    assert (code, ran) == (0, [])
+    assert "4 tests collected" in printed
