@@ -146,11 +146,11 @@ def one_concurrent_participant_fails() -> str:
     return "the run fails; a resume repeats only the node that failed"
 
 
-def _supervised() -> tuple[Any, Any]:
+def _supervised(model: Any = None) -> tuple[Any, Any]:
     create: Any = import_module("langgraph_supervisor").create_supervisor
     agent: Any = import_module("langchain.agents").create_agent
     boss = _calls("transfer_to_worker", "bye")
-    worker = agent(_says("done"), tools=[], name="worker")
+    worker = agent(model or _says("done"), tools=[], name="worker")
     return create([worker], model=boss).compile(), boss
 
 
@@ -231,6 +231,14 @@ def a_person_reviews_the_plan() -> str:
     graph = _asking("Is this plan good?")
     assert graph.invoke({"said": []}, _thread())["__interrupt__"]
     return "interrupt() in a node of yours"
+
+
+def a_member_of_the_team_fails() -> str:
+    graph, _ = _supervised(_Model(reply=_broken, requests=[]))
+    with suppress(RuntimeError):
+        graph.invoke({"messages": [("user", "start")]})
+        raise AssertionError
+    return "the run fails"
 
 
 def participants() -> str:
@@ -320,6 +328,11 @@ async def tools_of_mcp_servers() -> str:
     names = [one.name for one in await client({"adder": server}).get_tools()]
     assert names == ["add"]
     return f"langchain-mcp-adapters has {names}"
+
+
+def agent_behind_a2a() -> str:
+    assert not [*names_in("langgraph", "a2a"), *names_in("langgraph_sdk", "a2a")]
+    return "no class or function of this name"
 
 
 def graphs_of_langgraph() -> str:

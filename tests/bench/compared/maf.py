@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.bench.compared.rows import SERVER, show
+from tests.bench.compared.rows import SERVER, names_in, show
 
 logging.disable(logging.CRITICAL)
 af: Any = import_module("agent_framework")
@@ -367,6 +367,11 @@ def chat_completions() -> str:
     helpers = [name for name in responses.__all__ if name[0] != "_"]
     assert not [name for name in helpers if "completion" in name.lower()]
     return f"the Responses API instead, by helpers: {', '.join(helpers)}"
+
+
+def graphs_of_langgraph() -> str:
+    assert not [*names_in("agent_framework", "langgraph"), *names_in("agent_framework", "langchain")]
+    return "no class or function of this name"
 
 
 if __name__ == "__main__":
