@@ -56,7 +56,7 @@ class Extending:
         self._owner = owner
 
     @property  # type: ignore[misc]  # read by isinstance, which each reader of a class calls
-    def __class__(self) -> type:
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]  # it has no setter
         self._extend()
         return Extending
 
