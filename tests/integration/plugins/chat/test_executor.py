@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import select
 from tests.integration.plugins.chat.conftest import Desk, done
 
+from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.agents.workflows import flow_builder
+from agentic.executors.celery import make_app
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
-from agentic.mappers import AgentModel, ExecutionStatus, SqlThreadStore
+from agentic.executors.schedules.firing import Timekeeper
+from agentic.executors.workers.dispatch import CeleryDispatcher
+from agentic.mappers import AgentModel, ExecutionModel, ExecutionStatus, SqlThreadStore, add_schedule
 from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.mappers.runs.requests import open_requests
 from agentic.plugins.chat.node import TRIES
@@ -68,6 +74,26 @@ async def test_executions_of_an_agent_with_a_kept_thread_continue_one_conversati
     first, second = desk.turns()
     assert first.thread_id == second.thread_id == f"kept-{agent.id}"
     assert [first.text, second.text] == ["Order 7 is a lamp.", "You asked about order 7."]
+
+
+async def test_a_schedule_has_an_agent_take_a_turn_of_its_conversation(
+    desk: Desk, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = desk.add(write(TALK, thread="kept"))
+    monkeypatch.chdir(tmp_path)
+    for text in ("Order 7 is a lamp.", "You asked about order 7."):
+        with desk.database.writing() as session:
+            due = add_schedule(session, agent, text, every_s=3600)
+            due.settled_until -= timedelta(hours=1.5)
+            due.anchor -= timedelta(hours=1.5)
+        with make_app(load_settings(home=tmp_path, broker_url="memory://")) as app:
+            Timekeeper(desk.database, CeleryDispatcher(app)).tick()
+            app.control.purge()
+        with desk.database.reading() as session:
+            [execution] = session.scalars(select(ExecutionModel).filter_by(status=ExecutionStatus.QUEUED))
+        assert (await desk.run(agent, execution.id)).status is ExecutionStatus.SUCCEEDED
+        turn = desk.turns()[-1]
+        assert (turn.text, turn.execution_id, turn.thread_id) == (text, execution.id, f"kept-{agent.id}")
 
 
 async def test_an_approval_is_a_request_of_the_run_that_is_answered_later(
