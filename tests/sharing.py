@@ -220,6 +220,7 @@ def _set_apart(config: pytest.Config, folder: Path) -> None:
     if isinstance(capture, CaptureManager):
         capture.stop_global_capturing()
         capture.start_global_capturing()
+        capture.suspend_global_capture()  # until a test begins: what goes wrong before is printed
     factory: TempPathFactory = config._tmp_path_factory  # type: ignore[attr-defined]
     folder.mkdir(mode=0o700)
     factory._basetemp = folder

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
@@ -36,9 +37,11 @@ def test_it(number, tmp_path):
 """
 
 
-def session(folder: Path, *options: str, **files: tuple[int, int]) -> tuple[int, str, list[list[str]]]:
+def session(
+    folder: Path, files: Mapping[str, tuple[int, int]], *options: str, more: str = ""
+) -> tuple[int, str, list[list[str]]]:
     """Run files of four tests. The number of one that fails and of one that dies is given; -1 is none."""
-    (folder / "conftest.py").write_text(SERVER, encoding="utf-8")
+    (folder / "conftest.py").write_text(SERVER + more, encoding="utf-8")
     for name, (fails, dies) in files.items():
         text = f"FAILS, DIES = {fails}, {dies}\n{ODD}"
         (folder / f"test_{name}.py").write_text(text, encoding="utf-8")
@@ -50,11 +53,11 @@ def session(folder: Path, *options: str, **files: tuple[int, int]) -> tuple[int,
         command, cwd=folder, env=bare, capture_output=True, text=True, check=False, timeout=60
     )
     ran = [line.split() for line in (folder / "ran.txt").read_text(encoding="utf-8").splitlines()]
-    return done.returncode, done.stdout, ran
+    return done.returncode, done.stdout + done.stderr, ran
 
 
 def test_each_test_runs_once_and_a_process_that_dies_fails_one(tmp_path: Path) -> None:
-    code, printed, ran = session(tmp_path, a=(1, -1), b=(-1, 1), c=(-1, -1))
+    code, printed, ran = session(tmp_path, {"a": (1, -1), "b": (-1, 1), "c": (-1, -1)})
     assert code == 1
     assert sorted((name, number) for name, number, *_ in ran) == [
         (f"test_{name}", str(number)) for name in "abc" for number in range(4)
@@ -75,7 +78,7 @@ def test_each_test_runs_once_and_a_process_that_dies_fails_one(tmp_path: Path) -
 
 def test_after_enough_failures_no_file_is_begun(tmp_path: Path) -> None:
     quiet = {f"z{number}": (-1, -1) for number in range(8)}
-    code, printed, ran = session(tmp_path, "--exitfirst", a=(0, -1), b=(0, -1), **quiet)
+    code, printed, ran = session(tmp_path, {"a": (0, -1), "b": (0, -1), **quiet}, "--exitfirst")
     assert code == 1
     assert "stopping after" in printed
     assert len(ran) < 30
@@ -83,6 +86,14 @@ def test_after_enough_failures_no_file_is_begun(tmp_path: Path) -> None:
 
 def test_names_of_tests_that_are_only_collected_are_printed(tmp_path: Path) -> None:
     (tmp_path / "ran.txt").touch()
-    code, printed, ran = session(tmp_path, "--collect-only", a=(-1, -1))
+    code, printed, ran = session(tmp_path, {"a": (-1, -1)}, "--collect-only")
     assert (code, ran) == (0, [])
     assert "4 tests collected" in printed
+
+
+def test_a_fault_of_a_plugin_is_printed(tmp_path: Path) -> None:
+    odd = "\ndef pytest_runtest_logfinish():\n    raise RuntimeError('an odd plugin')\n"
+    code, printed, _ = session(tmp_path, {"a": (-1, -1)}, more=odd)
+    assert code == 1
+    assert "4 failed" in printed
+    assert "RuntimeError: an odd plugin" in printed

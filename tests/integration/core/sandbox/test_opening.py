@@ -32,6 +32,7 @@ from agentic.core.sandbox import (
 )
 from agentic.core.sandbox.model import MIB
 from agentic.core.sandbox.process import bubblewrap
+from agentic.core.sandbox.process.arguments import WORK
 from agentic.core.settings import load_settings
 
 pytestmark = pytest.mark.integration
@@ -159,7 +160,7 @@ async def test_an_option_that_no_job_has_is_refused() -> None:
 
 async def test_variables_of_a_job_reach_only_its_command() -> None:
     """Programs of ours that are still root start before it: they must load no library that a job brings."""
-    variables = {"LD_PRELOAD": "/box/work/evil.so", "PATH": "/box/work"}
+    variables = {"LD_PRELOAD": f"{WORK}/evil.so", "PATH": WORK}
     result = await ProcessSandbox().run({"evil.so": "text"}, ["/usr/bin/true"], environment=variables)
     assert result.succeeded
     assert result.stderr.count("cannot be preloaded") == 1
