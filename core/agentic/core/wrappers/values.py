@@ -77,7 +77,7 @@ def agreement(kind: Kind, texts: Sequence[str], known: JSONValue) -> float:
 
 
 def is_telling(known: JSONValue, agrees: float) -> bool:
-    """Return whether an agreement is no chance: of a long text, or of a list of three or more."""
+    """Return whether an agreement is more than chance: of a long text, or of a list of three or more."""
     if isinstance(known, list):
         return len(known) >= MIN_ITEMS and agrees >= SAME_LIST
     return isinstance(known, str) and agrees >= SAME_LONG_TEXT and len(plain(known)) >= MIN_CHARS

@@ -1,0 +1,1 @@
+"""Repairs of pipelines: proposals of changes to a spec, each with its evidence."""
