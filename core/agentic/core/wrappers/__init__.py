@@ -19,6 +19,7 @@ from agentic.core.wrappers.repair import (
     choose,
     repair,
 )
+from agentic.core.wrappers.rules import locators_of, rule_of, with_locators
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.values import Kind
 from agentic.core.wrappers.wrapper import Observation, Wrapper, decode, encode, learn, merge
@@ -46,9 +47,12 @@ __all__ = [
     "finds",
     "is_plausible",
     "learn",
+    "locators_of",
     "merge",
     "read_data_values",
     "repair",
+    "rule_of",
+    "with_locators",
     "wrapper_of_values",
     "write_locators",
 ]

@@ -12,14 +12,13 @@ import typer
 
 from agentic.core.cli import print_json, print_line, print_sample
 from agentic.core.hooks import get_registry
-from agentic.core.types import JSONValue
 from agentic.executors.commands.shared.options import AsJson, OptionError, write_file
 from agentic.executors.commands.shared.page_trees import fetch_pages, tree_of
 from agentic.executors.commands.shared.yaml_text import yaml_text
 
 if TYPE_CHECKING:
     from agentic.core.pipeline import IntentSpec, PipelineSpec
-    from agentic.core.wrappers import BuiltField, Locator, PageTree, Wrapper
+    from agentic.core.wrappers import BuiltField, PageTree, Wrapper
 
 MAX_PAGES = 5
 _SCHEMES = ("http://", "https://")
@@ -107,6 +106,7 @@ def _intent(url: str, name: str, fields: Mapping[str, BuiltField], hosts: Sequen
     from pydantic import ValidationError
 
     from agentic.core.pipeline import IntentSpec
+    from agentic.core.wrappers import rule_of
 
     rules = {one.name: rule_of(one.locators, is_list=one.is_list) for one in fields.values()}
     try:
@@ -115,20 +115,6 @@ def _intent(url: str, name: str, fields: Mapping[str, BuiltField], hosts: Sequen
         )
     except ValidationError as exc:
         raise OptionError(f"--name {name!r} is not a name for a pipeline: {exc.errors()[0]['msg']}") from None
-
-
-def rule_of(locators: Sequence[Locator], *, is_list: bool) -> JSONValue:
-    """Return locators as the rule of a field: the first one, and the others as its alternatives."""
-    rules: list[dict[str, JSONValue]] = []
-    for one in locators:
-        rule: dict[str, JSONValue] = {one.kind.value: one.path}
-        if one.script:
-            rule["script"] = one.script
-        if is_list:
-            rule["list"] = True
-        rules.append(rule)
-    first, *others = rules
-    return {**first, "alternatives": list(others)} if others else first
 
 
 def _built(intent: IntentSpec, builder: str) -> PipelineSpec:

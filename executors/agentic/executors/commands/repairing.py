@@ -15,19 +15,15 @@ import typer
 
 from agentic.core.cli import print_json, print_line, print_rows
 from agentic.core.types import JSONValue
-from agentic.executors.commands.building import rule_of
 from agentic.executors.commands.shared.options import AsJson, InProject, OptionError, write_file
 from agentic.executors.commands.shared.page_trees import fetch_pages, tree_of
 from agentic.executors.commands.shared.yaml_text import yaml_text
 
 if TYPE_CHECKING:
-    from agentic.core.wrappers import Abstained, Found, Locator, PageTree, PlaceChoice, Wrapper
+    from agentic.core.wrappers import Abstained, Found, PageTree, PlaceChoice, Wrapper
 
 MAX_PAGES = 6
-_PLACES = ("selector", "xpath", "jsonld", "meta", "json")
 _AMOUNTS = frozenset({"integer", "number", "price"})
-_REPLACED = frozenset({*_PLACES, "script", "alternatives"})
-_READING = frozenset({"type", "regex", "decimal", "date_format", "date_order"})
 _SHOWN = 40
 Rules = dict[str, JSONValue]
 Row = dict[str, JSONValue]
@@ -65,7 +61,7 @@ def propose_repair(  # noqa: PLR0913 - one option each
     The pages of the rows are fetched. Nothing is stored: check the proposal, then add the new file. A field
     without a sure new place keeps its rule.
     """
-    from agentic.core.wrappers import Found, StoredPage, repair
+    from agentic.core.wrappers import Found, StoredPage, repair, with_locators
     from agentic.core.wrappers import choose as take_choice
     from agentic.executors.commands.pipelines import read_pipeline
     from agentic.mappers.catalog.pipelines import as_written
@@ -85,7 +81,7 @@ def propose_repair(  # noqa: PLR0913 - one option each
         results[name] = take_choice(known, pages, name, place)
     for name, result in results.items():
         if isinstance(result, Found):
-            rules[name] = _changed(rules[name], result.locators, is_list=known[name].is_list)
+            rules[name] = with_locators(rules[name], result.locators, is_list=known[name].is_list)
     found = [_row(name, known[name], results.get(name)) for name in known]
     if as_json:
         print_json(found)
@@ -162,12 +158,12 @@ def _wrappers(
     rules: Mapping[str, JSONValue], stored: Sequence[Row], trees: Sequence[PageTree], paths: Sequence[Path]
 ) -> dict[str, Wrapper]:
     """Return the wrapper of each field: as it was learnt, else from its stored values."""
-    from agentic.core.wrappers import Kind, Observation, learn, merge, wrapper_of_values
+    from agentic.core.wrappers import Kind, Observation, learn, locators_of, merge, wrapper_of_values
 
     known: dict[str, Wrapper] = {}
     for name, rule in rules.items():
         values = [value for row in stored if (value := _plain(row, name)) not in (None, "", [])]
-        if locators := _locators(rule):
+        if locators := locators_of(rule):
             is_amount = isinstance(rule, dict) and rule.get("type") in _AMOUNTS
             kind = Kind.NUMBER if is_amount else Kind.TEXT
             known[name] = wrapper_of_values(name, values, kind=kind, locators=locators)
@@ -216,24 +212,6 @@ def _plain(row: Row, name: str) -> JSONValue:
     return value.get("amount") if isinstance(value, dict) else value
 
 
-def _locators(rule: JSONValue) -> list[Locator]:
-    """Return the places of a rule and of its alternatives; none if it is more than a text at a place."""
-    from agentic.core.wrappers import Locator, LocatorKind
-
-    if isinstance(rule, str):
-        return [Locator(LocatorKind.CSS, rule)]
-    if not isinstance(rule, dict) or rule.get("fields") or rule.get("attr"):
-        return []
-    own = [
-        Locator(LocatorKind(place), str(rule[place]), str(rule.get("script") or ""))
-        for place in _PLACES
-        if rule.get(place) is not None
-    ]
-    alternatives = rule.get("alternatives")
-    more = alternatives if isinstance(alternatives, (list, tuple)) else []
-    return [*own, *(one for alternative in more for one in _locators(alternative))]
-
-
 def _hits(wrapper: Wrapper, tree: PageTree) -> list[int]:
     return next((hits for locator in wrapper.locators if (hits := locator.find(tree))), [])
 
@@ -257,17 +235,6 @@ def _still_there(wrapper: Wrapper, tree: PageTree, value: JSONValue) -> bool:
         texts = tuple(map(tree.text, hits if wrapper.is_list else hits[:1]))
         return is_plausible(wrapper, texts, value)
     return any(finds(locator, tree) for locator in wrapper.locators)
-
-
-def _changed(rule: JSONValue, locators: Sequence[Locator], *, is_list: bool) -> JSONValue:
-    """Return a rule with new places; its type and the rest of it stay."""
-    new = cast(Rules, rule_of(locators, is_list=is_list))
-    kept = rule if isinstance(rule, dict) else {}
-    options: Rules = {key: value for key, value in kept.items() if key not in _REPLACED}
-    reading: Rules = {key: value for key, value in options.items() if key in _READING}
-    others = new.pop("alternatives", [])
-    alternatives: list[JSONValue] = [{**one, **reading} for one in cast(list[Rules], others)]
-    return {**new, **options, "alternatives": alternatives} if alternatives else {**new, **options}
 
 
 def _row(name: str, wrapper: Wrapper, result: Found | Abstained | None) -> Row:

@@ -1,0 +1,55 @@
+"""Locators as the rules of fields in a pipeline, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from agentic.core.types import JSONValue
+from agentic.core.wrappers.locators import Locator, LocatorKind
+
+PLACES = tuple(kind.value for kind in LocatorKind)
+_REPLACED = frozenset({*PLACES, "script", "alternatives"})
+_READING = frozenset({"type", "regex", "decimal", "date_format", "date_order"})
+Rule = dict[str, JSONValue]
+
+
+def rule_of(locators: Sequence[Locator], *, is_list: bool) -> JSONValue:
+    """Return locators as the rule of a field: the first one, and the others as its alternatives."""
+    rules: list[Rule] = []
+    for one in locators:
+        rule: Rule = {one.kind.value: one.path}
+        if one.script:
+            rule["script"] = one.script
+        if is_list:
+            rule["list"] = True
+        rules.append(rule)
+    first, *others = rules
+    return {**first, "alternatives": list(others)} if others else first
+
+
+def locators_of(rule: JSONValue) -> list[Locator]:
+    """Return the places of a rule and of its alternatives; none if it is more than a text at a place."""
+    if isinstance(rule, str):
+        return [Locator(LocatorKind.CSS, rule)]
+    if not isinstance(rule, dict) or rule.get("fields") or rule.get("attr"):
+        return []
+    own = [
+        Locator(LocatorKind(place), str(rule[place]), str(rule.get("script") or ""))
+        for place in PLACES
+        if rule.get(place) is not None
+    ]
+    alternatives = rule.get("alternatives")
+    more = alternatives if isinstance(alternatives, (list, tuple)) else []
+    return [*own, *(one for alternative in more for one in locators_of(alternative))]
+
+
+def with_locators(rule: JSONValue, locators: Sequence[Locator], *, is_list: bool) -> JSONValue:
+    """Return a rule with new places; its type and the rest of it stay."""
+    new = cast(Rule, rule_of(locators, is_list=is_list))
+    kept: Mapping[str, JSONValue] = rule if isinstance(rule, dict) else {}
+    options: Rule = {key: value for key, value in kept.items() if key not in _REPLACED}
+    reading: Rule = {key: value for key, value in options.items() if key in _READING}
+    others = new.pop("alternatives", [])
+    alternatives: list[JSONValue] = [{**one, **reading} for one in cast(list[Rule], others)]
+    return {**new, **options, "alternatives": alternatives} if alternatives else {**new, **options}
