@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from agentic.core.actors import Actor
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline import (
+    ActorStep,
     IntentSpec,
     PipelineSpec,
     PipelineStep,
@@ -24,6 +25,8 @@ from agentic.core.pipeline import (
     parse_spec,
     spec_schema,
 )
+from agentic.core.pipeline.expressions.references import resolve
+from agentic.core.types import JSONValue
 
 Actors = Mapping[str, type[Actor]]
 
@@ -117,6 +120,56 @@ class TestIntents:
     def test_an_intent_that_says_too_little_is_refused(self) -> None:
         with pytest.raises(ValidationError, match="an intent of kind 'search' needs items and keywords"):
             IntentSpec(kind="search", url="http://a/")
+
+
+ODD = "a`{}$'\"\\ é"
+FILTERED: dict[str, Any] = {
+    "url": "http://a/",
+    "fields": {"price": {"selector": ".price", "type": "price"}, ODD: "h1"},
+    "filters": [
+        {"field": "price", "op": "<", "value": 500, "currency": "EUR"},
+        {"field": ODD, "op": "!=", "value": ODD},
+    ],
+    "limit": 2,
+}
+CHEAP: JSONValue = {"price": {"amount": 499.5, "currency": "EUR"}, ODD: None}
+OTHERS: list[JSONValue] = [
+    {"price": {"amount": 500, "currency": "EUR"}, ODD: "x"},
+    {"price": {"amount": 5, "currency": "USD"}, ODD: "x"},
+    {"price": {"amount": 5, "currency": "EUR"}, ODD: ODD},
+    {"price": None},
+    None,
+]
+
+
+class TestFilters:
+    @pytest.mark.parametrize("kind", ["list", "page"])
+    async def test_only_items_that_meet_the_filters_are_kept(self, kind: str) -> None:
+        intent = IntentSpec.model_validate({**FILTERED, "kind": kind, "items": ".card"})
+        last = (await RuleBuilder(get_registry().actors).build(intent)).steps[-1]
+        assert isinstance(last, ActorStep)
+        assert last.config["limit"] == 2  # of those that meet them
+
+        def kept(*items: JSONValue) -> JSONValue:
+            values: Mapping[str, JSONValue] = {"items": list(items), "item": items[0]}
+            return resolve(last.config["items"], lambda path: values[path[0]])
+
+        assert kept(CHEAP) == [CHEAP]
+        assert [kept(other) for other in OTHERS] == [[]] * len(OTHERS)
+
+    @pytest.mark.parametrize(
+        ("kind", "condition", "fault"),
+        [
+            ("page", {"field": "weight", "op": "<", "value": 5}, "'weight' is not a field"),
+            ("page", {"field": "price", "op": "<", "value": "5"}, "< compares numbers; '5' is a text"),
+            ("site", {"field": "price", "op": "<", "value": 5}, "kind 'site' has no filters"),
+        ],
+    )
+    def test_filter_that_cannot_be_kept_is_refused(
+        self, kind: str, condition: dict[str, object], fault: str
+    ) -> None:
+        with pytest.raises(ValidationError, match=fault):
+            IntentSpec.model_validate({**FILTERED, "kind": kind, "filters": [condition]})
 
 
 @pytest.fixture(scope="module")

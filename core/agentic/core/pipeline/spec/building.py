@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 
 from agentic.core.actors import Actor
-from agentic.core.pipeline.spec.intents import IntentKind, IntentSpec
+from agentic.core.pipeline.spec.intents import IntentKind, IntentSpec, ItemFilter
 from agentic.core.pipeline.spec.loader import read_spec
 from agentic.core.pipeline.spec.spec import PipelineSpec
 from agentic.core.types import JSONValue
 
 StepData = dict[str, JSONValue]
 
+_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "`${}"}
 _MODES = {"never": "http", "auto": "auto", "always": "browser"}
 
 
@@ -66,7 +68,8 @@ def _login(intent: IntentSpec) -> list[JSONValue]:
 
 
 def _page(intent: IntentSpec) -> list[JSONValue]:
-    return [_fetch(intent, "${inputs.url}"), *_read(intent), _aggregate(intent, items=["${item}"])]
+    items: JSONValue = f"${{[item]{_condition(intent)}}}" if intent.filters else ["${item}"]
+    return [_fetch(intent, "${inputs.url}"), *_read(intent), _aggregate(intent, items=items)]
 
 
 def _list(intent: IntentSpec) -> list[JSONValue]:
@@ -105,7 +108,7 @@ def _each(intent: IntentSpec) -> list[JSONValue]:
         "type": "loop",
         "source": "list_item_urls",
         "loop_steps": details,
-        "max_items": intent.limit,
+        "max_items": None if intent.filters else intent.limit,
     }
     return [_given(loop), _aggregate(intent)]
 
@@ -121,7 +124,28 @@ def _read(intent: IntentSpec) -> list[JSONValue]:
 
 
 def _aggregate(intent: IntentSpec, **more: JSONValue) -> StepData:
+    if intent.filters:  # the limit counts the items that meet them
+        more = {"items": f"${{items{_condition(intent)}}}", **more, **_given({"limit": intent.limit})}
     return {"actor": "aggregate", "config": {"key": intent.key, **more}}
+
+
+def _condition(intent: IntentSpec) -> str:
+    """Return the filters of an intent as the condition of a list in JMESPath."""
+    parts = [part for one in intent.filters for part in _comparisons(one, intent.fields.get(one.field))]
+    return f"[?{' && '.join(parts)}]"
+
+
+def _comparisons(one: ItemFilter, rule: JSONValue) -> list[str]:
+    field = one.field if one.field.isascii() and one.field.isidentifier() else _literal(one.field)
+    is_price = isinstance(rule, dict) and rule.get("type") == "price"
+    amount = f"{field}.amount" if is_price else field
+    currency = [f"{field}.currency == `{_literal(one.currency)}`"] if one.currency and is_price else []
+    return [f"{amount} {one.op} `{_literal(one.value)}`", *currency]
+
+
+def _literal(value: JSONValue) -> str:
+    """Return a value as JSON without characters that end a reference or an expression."""
+    return json.dumps(value).translate(_ESCAPES)
 
 
 def _given(values: Mapping[str, JSONValue]) -> StepData:

@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, Self
+from typing import Annotated, Literal, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    PositiveFloat,
+    PositiveInt,
+    Strict,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
 from agentic.core.pipeline.spec.spec import PipelineName, PipelineSpec
 from agentic.core.types import JSONValue
 
 IntentKind = Literal["page", "list", "search", "site", "feed"]
+
+
+Comparison = Literal["<", "<=", ">", ">=", "==", "!="]
+
+
+class ItemFilter(BaseModel):
+    """A condition that an item must meet: a field compared with a number or a text.
+
+    An item without the field does not meet it, unless the comparison is ``!=``. A price is compared by its
+    amount.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    field: str = Field(min_length=1)
+    op: Comparison
+    value: StrictStr | StrictInt | Annotated[FiniteFloat, Strict()]
+    currency: str | None = Field(
+        default=None, pattern=r"^[A-Z]{3}$", description="Of a field of type price: ISO 4217 code."
+    )
+
+    @model_validator(mode="after")
+    def _can_compare(self) -> Self:
+        if isinstance(self.value, str) and self.op not in ("==", "!="):
+            raise ValueError(f"{self.op} compares numbers; {self.value!r} is a text")
+        return self
 
 
 class IntentSpec(BaseModel):
@@ -38,6 +75,9 @@ class IntentSpec(BaseModel):
         default_factory=dict, description="Field name -> CSS selector or rule, as for extract_detail."
     )
     key: str = Field(default="url", description="Field that identifies an item.")
+    filters: tuple[ItemFilter, ...] = Field(
+        default=(), description="Conditions that an item must meet; not for a site."
+    )
     limit: PositiveInt | None = Field(
         default=None, description="Maximum number of items, or of pages of a site."
     )
@@ -54,6 +94,17 @@ class IntentSpec(BaseModel):
         missing = [name for name in needed if not getattr(self, name)]
         if missing:
             raise ValueError(f"an intent of kind {self.kind!r} needs {' and '.join(missing)}")
+        if self.filters and self.kind == "site":
+            raise ValueError(
+                "an intent of kind 'site' has no filters: a crawl stores each item that it reads"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _filters_have_fields(self) -> Self:
+        for one in self.filters:
+            if self.fields and one.field not in self.fields:
+                raise ValueError(f"filters: {one.field!r} is not a field (known: {', '.join(self.fields)})")
         return self
 
 
