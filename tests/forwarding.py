@@ -21,9 +21,21 @@ class Forwarding:
         self.heads: list[str] = []
         self.server: asyncio.Server | None = None
         self.port = 0
+        self._served: set[asyncio.Task[None]] = set()
+
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(self.serve(reader, writer))
+        self._served.add(task)
+        task.add_done_callback(self._served.discard)
+
+    async def end(self) -> None:
+        """End what is still served, so that no connection outlives the loop."""
+        for task in self._served:
+            task.cancel()
+        await asyncio.gather(*self._served, return_exceptions=True)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+        async with closed_in_the_end(writer):
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             self.heads.append(head)
             is_over = self.limit is not None and len(self.heads) >= self.limit
@@ -34,18 +46,28 @@ class Forwarding:
                 if is_over and self.server is not None:
                     self.server.close()  # it is away after this answer
                 await self.forward(head, writer)
-        writer.close()
 
     async def forward(self, head: str, writer: asyncio.StreamWriter) -> None:
         line, _, fields = head.partition("\r\n")
         method, url, version = line.split()
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.site_port)
         path = url.removeprefix(HOST).removeprefix(":80") or "/"
-        far_writer.write(f"{method} {path} {version}\r\nConnection: close\r\n{fields}".encode())
-        while data := await far_reader.read(65_536):
-            writer.write(data)
-        await writer.drain()
-        far_writer.close()
+        async with closed_in_the_end(far_writer):
+            far_writer.write(f"{method} {path} {version}\r\nConnection: close\r\n{fields}".encode())
+            while data := await far_reader.read(65_536):
+                writer.write(data)
+            await writer.drain()
+
+
+@contextlib.asynccontextmanager
+async def closed_in_the_end(writer: asyncio.StreamWriter) -> AsyncIterator[None]:
+    """Close a connection, also one whose other side is gone or whose task is cancelled."""
+    with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+        try:
+            yield
+        finally:
+            writer.close()
+            await writer.wait_closed()
 
 
 @contextlib.asynccontextmanager
@@ -53,10 +75,14 @@ async def forwarding(
     site_url: str, *, limit: int | None = None, then: bytes | None = None
 ) -> AsyncIterator[Forwarding]:
     proxy = Forwarding(site_url, limit, then)
-    proxy.server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    proxy.server = await asyncio.start_server(proxy.accept, "127.0.0.1", 0)
     proxy.port = proxy.server.sockets[0].getsockname()[1]
     async with proxy.server:
-        yield proxy
+        try:
+            yield proxy
+        finally:
+            proxy.server.close()
+            await proxy.end()
 
 
 @contextlib.contextmanager
