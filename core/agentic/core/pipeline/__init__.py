@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         SliceId,
     )
     from agentic.core.pipeline.errors import Fault, PipelineInputError, SpecError, StepFailedError
+    from agentic.core.pipeline.offered import intent_of_offer, key_of_rows
     from agentic.core.pipeline.outcome import Evidence, Judgement, judge, judge_rows
     from agentic.core.pipeline.policies.policies import DEFAULT_RULES, ErrorRule
     from agentic.core.pipeline.policies.records import ATTEMPTS, attempt_records
@@ -103,9 +104,11 @@ __all__ = [
     "attempt_records",
     "capabilities_of",
     "compile_pipeline",
+    "intent_of_offer",
     "items_of",
     "judge",
     "judge_rows",
+    "key_of_rows",
     "load_spec",
     "outline",
     "parse_spec",
@@ -140,6 +143,8 @@ _HOMES = {
     "InputSpec": "spec.inputs",
     "IntentInference": "spec.intents",
     "IntentSpec": "spec.intents",
+    "intent_of_offer": "offered",
+    "key_of_rows": "offered",
     "ModelIntentInference": "spec.inferring",
     "NoIntentError": "spec.inferring",
     "Judgement": "outcome",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from turbohtml import Document
+
 from agentic.core.http import HttpError, canonical_url
 from agentic.core.http.resolving import resolve
 
@@ -20,6 +22,13 @@ def absolute(base: str, address: str, encoding: str = "utf-8") -> str | None:
         return resolve(base, address, encoding)
     except HttpError:
         return None
+
+
+def base_of(document: Document, url: str) -> str:
+    """Return what relative addresses on a page from ``url`` are relative to."""
+    node = document.select_one("base[href]")
+    href = node.attr("href") if node is not None else None
+    return (absolute(url, href) if href else None) or url
 
 
 def each_page_once(urls: Iterable[str]) -> dict[str, str]:

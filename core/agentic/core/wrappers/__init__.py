@@ -5,7 +5,17 @@ Pure functions on parsed pages: nothing here fetches, stores or asks a model.
 
 from __future__ import annotations
 
-from agentic.core.wrappers.building import BuiltField, find_examples, wrapper_of_values
+from agentic.core.wrappers.building import (
+    BuiltField,
+    Offer,
+    OfferedField,
+    OfferKind,
+    Paging,
+    find_examples,
+    find_offers,
+    globs_of,
+    wrapper_of_values,
+)
 from agentic.core.wrappers.data import DataValue, finds, read_data_values
 from agentic.core.wrappers.errors import WrapperError, WrapperVersionError
 from agentic.core.wrappers.locators import Locator, LocatorKind, write_locators
@@ -33,7 +43,11 @@ __all__ = [
     "Locator",
     "LocatorKind",
     "Observation",
+    "Offer",
+    "OfferKind",
+    "OfferedField",
     "PageTree",
+    "Paging",
     "PlaceChoice",
     "RepairEvidence",
     "StoredPage",
@@ -44,7 +58,9 @@ __all__ = [
     "decode",
     "encode",
     "find_examples",
+    "find_offers",
     "finds",
+    "globs_of",
     "is_plausible",
     "learn",
     "locators_of",

@@ -14,13 +14,24 @@ _READING = frozenset({"type", "regex", "decimal", "date_format", "date_order"})
 Rule = dict[str, JSONValue]
 
 
-def rule_of(locators: Sequence[Locator], *, is_list: bool) -> JSONValue:
-    """Return locators as the rule of a field: the first one, and the others as its alternatives."""
+def rule_of(locators: Sequence[Locator], *, is_list: bool, attr: str = "", kind: str = "") -> JSONValue:
+    """Return locators as the rule of a field: the first one, and the others as its alternatives.
+
+    Args:
+        locators: The best first.
+        is_list: Whether all matches are wanted.
+        attr: Attribute of elements to read; empty for their text.
+        kind: Type of the rule; empty for a string.
+    """
     rules: list[Rule] = []
     for one in locators:
         rule: Rule = {one.kind.value: one.path}
         if one.script:
             rule["script"] = one.script
+        if attr and one.kind in (LocatorKind.CSS, LocatorKind.XPATH):
+            rule["attr"] = attr
+        if kind not in ("", "string"):
+            rule["type"] = kind
         if is_list:
             rule["list"] = True
         rules.append(rule)

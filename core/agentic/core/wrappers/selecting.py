@@ -178,12 +178,12 @@ class SelectorIndex:
             common = tuple(
                 atom for atom in common if sum([atom in one for one in others]) >= 0.95 * len(others)
             )
-        common = tuple(sorted(common, key=lambda atom: _cost(Selection(None, atom), words)))[:4]
+        common = tuple(sorted(common, key=lambda atom: cost_of(Selection(None, atom), words)))[:4]
         alone = (Selection(None, atom) for atom in common)
         says_something = (one for one in chain(alone, self._scoped(first, common, words)) if is_specific(one))
         giving = (one for one in says_something if self.gives(one, numbers, is_list=is_list))
         found = list(islice(giving, MAX_FOUND))
-        return sorted(found, key=lambda one: (_cost(one, words), len(one.css), one.css))
+        return sorted(found, key=lambda one: (cost_of(one, words), len(one.css), one.css))
 
     def _scoped(self, first: int, common: Sequence[Atom], words: frozenset[str]) -> Iterator[Selection]:
         tree = self.tree
@@ -195,7 +195,7 @@ class SelectorIndex:
             scopes = [
                 atom for atom in self.atoms[outer] if atom.kind != "tag" or atom.tag not in ("div", "span")
             ]
-            scopes.sort(key=lambda atom: _cost(Selection(None, atom), words))
+            scopes.sort(key=lambda atom: cost_of(Selection(None, atom), words))
             for scope in scopes[:3]:
                 yield from (Selection(scope, atom) for atom in common)
                 if depth < 4:
@@ -281,7 +281,8 @@ _LOOK_COST = 2.5
 
 
 @lru_cache(maxsize=65_536)
-def _cost(one: Selection, words: frozenset[str]) -> float:
+def cost_of(one: Selection, words: frozenset[str]) -> float:
+    """Return how soon a selector is likely to break: the lowest is the best."""
     atom, scope = one.atom, one.scope
     cost = _ORDER[atom.kind] + _frailty(atom)
     if atom.kind == "tag" and atom.tag in _TELLING:

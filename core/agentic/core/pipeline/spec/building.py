@@ -14,6 +14,8 @@ from agentic.core.types import JSONValue
 StepData = dict[str, JSONValue]
 
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "`${}"}
+MAX_LIST_PAGES = 1_000
+MAX_DEPTH = 10_000
 _MODES = {"never": "http", "auto": "auto", "always": "browser"}
 
 
@@ -72,9 +74,52 @@ def _page(intent: IntentSpec) -> list[JSONValue]:
     return [_fetch(intent, "${inputs.url}"), *_read(intent), _aggregate(intent, items=items)]
 
 
+def _rows(intent: IntentSpec) -> list[JSONValue]:
+    config: StepData = {**_items(intent), "fields": intent.fields}
+    if intent.next is None or intent.filters:
+        return [_fetch(intent, "${inputs.url}"), _pages(intent, config), _aggregate(intent)]
+    further: StepData = {"item_selector": intent.next, "next_selector": intent.next}
+    return [
+        {
+            **_crawl(intent, further),
+            "detail": {"match": ["*"], "actor": "extract_list", "config": config},
+        }
+    ]
+
+
 def _list(intent: IntentSpec) -> list[JSONValue]:
-    listed: StepData = {"actor": "extract_list", "config": {"item_selector": intent.items, "required": True}}
-    return [_fetch(intent, "${inputs.url}"), listed, *_each(intent)]
+    if intent.details and not intent.filters:
+        links: StepData = {**_items(intent), **_given({"next_selector": intent.next})}
+        if intent.next is not None:  # there may be several links to further pages
+            links["item_selector"] = f"{intent.items}, {intent.next}"
+        detail: StepData = {"match": list(intent.details), "config": {"schema": intent.fields}}
+        return [{**_crawl(intent, links), "detail": detail}]
+    return [_fetch(intent, "${inputs.url}"), _pages(intent, _items(intent)), *_each(intent)]
+
+
+def _pages(intent: IntentSpec, config: StepData) -> StepData:
+    """Return the step that reads a list and its further pages."""
+    more: StepData = {"next_selector": intent.next, "pages": MAX_LIST_PAGES} if intent.next else {}
+    return {"actor": "extract_list", "config": {**config, **more, "required": True}}
+
+
+def _items(intent: IntentSpec) -> StepData:
+    return _given({"item_selector": intent.items, "link_selector": intent.link})
+
+
+def _crawl(intent: IntentSpec, links: StepData) -> StepData:
+    """Return a crawl of a list and of its further pages."""
+    return _given(
+        {
+            "type": "crawl",
+            "start": "${inputs.url}",
+            "fetch": {"actor": "fetch", "config": {"mode": _MODES[intent.browser]}},
+            "links": {"actor": "extract_list", "config": links},
+            "store": {"pages": False},
+            "max_pages": intent.limit,
+            "max_depth": MAX_DEPTH,  # each page of a list may name only the next one
+        }
+    )
 
 
 def _search(intent: IntentSpec) -> list[JSONValue]:
@@ -154,6 +199,7 @@ def _given(values: Mapping[str, JSONValue]) -> StepData:
 
 _STEPS: Mapping[IntentKind, Callable[[IntentSpec], list[JSONValue]]] = {
     "page": _page,
+    "rows": _rows,
     "list": _list,
     "search": _search,
     "site": _site,

@@ -20,7 +20,7 @@ from pydantic import (
 from agentic.core.pipeline.spec.spec import PipelineName, PipelineSpec
 from agentic.core.types import JSONValue
 
-IntentKind = Literal["page", "list", "search", "site", "feed"]
+IntentKind = Literal["page", "list", "rows", "search", "site", "feed"]
 
 
 Comparison = Literal["<", "<=", ">", ">=", "==", "!="]
@@ -55,7 +55,8 @@ class IntentSpec(BaseModel):
     Attributes:
         schema_version: Of this shape.
         goal: In the user's own words.
-        kind: One page; the items a list leads to; the items a search finds; every page of a site; a feed.
+        kind: One page; the rows of a list and of its further pages; the items a list leads to; the items a
+            search finds; every page of a site; a feed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,7 +71,17 @@ class IntentSpec(BaseModel):
         default=None, description="Name of a credential; the pipeline logs in with it first."
     )
     items: str | None = Field(default=None, description="CSS selector of the items of a list.")
-    details: tuple[str, ...] = Field(default=(), description="Globs of a site's pages that describe an item.")
+    link: str | None = Field(
+        default=None,
+        description="CSS selector of the link to its page within an item. Default: its first link.",
+    )
+    next: str | None = Field(
+        default=None,
+        description="CSS selector of the links to further pages of a list, or of a button for them.",
+    )
+    details: tuple[str, ...] = Field(
+        default=(), description="Globs of the pages of a site or a list that describe an item."
+    )
     fields: dict[str, JSONValue] = Field(
         default_factory=dict, description="Field name -> CSS selector or rule, as for extract_detail."
     )
@@ -90,7 +101,11 @@ class IntentSpec(BaseModel):
 
     @model_validator(mode="after")
     def _is_enough(self) -> Self:
-        needed = {"list": ["items"], "search": ["items", "keywords"]}.get(self.kind, [])
+        needed = {
+            "rows": ["items", "fields"],
+            "list": ["items"],
+            "search": ["items", "keywords"],
+        }.get(self.kind, [])
         missing = [name for name in needed if not getattr(self, name)]
         if missing:
             raise ValueError(f"an intent of kind {self.kind!r} needs {' and '.join(missing)}")

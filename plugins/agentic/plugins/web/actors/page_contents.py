@@ -9,10 +9,9 @@ from turbohtml import Document, Element
 
 from agentic.core.actors import Actor, ActorContext, ContentsOutput, Page, PageLink
 from agentic.core.http import canonical_url
-from agentic.core.reading.addresses import absolute
+from agentic.core.reading.addresses import absolute, base_of
 from agentic.plugins.web.reading.html import (
     UNSEEN,
-    base_of,
     canonical_url_of,
     document_of,
     language_of,

@@ -6,9 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from agentic.core.actors import Actor, ActorContext, FilesOutput, Page
 from agentic.core.http import url_key
-from agentic.core.reading.addresses import absolute
+from agentic.core.reading.addresses import absolute, base_of
 from agentic.plugins.web.reading.file_addresses import FileAddresses
-from agentic.plugins.web.reading.html import base_of, document_of
+from agentic.plugins.web.reading.html import document_of
 from agentic.plugins.web.reading.selectors import Selector
 
 MAX_PER_PAGE = 100

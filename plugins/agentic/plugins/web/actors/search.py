@@ -12,11 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, Page
 from agentic.core.actors.context import ignore_warning
 from agentic.core.http import HttpRequest, HttpSession
+from agentic.core.reading.addresses import base_of
 from agentic.core.types import JSONValue
 from agentic.plugins.web.actors.extract_list import NEXT, ExtractListActor, ExtractListInput, ListOutput
 from agentic.plugins.web.fetching.answers import page_of
 from agentic.plugins.web.login.sessions import used_session
-from agentic.plugins.web.reading.html import base_of, document_of
+from agentic.plugins.web.reading.html import document_of
 from agentic.plugins.web.reading.search_forms import description_url, fill, find_form, template_of
 from agentic.plugins.web.reading.selectors import Selector
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import Actor, ActorContext, ActorError, ItemOutput, Page
+from agentic.core.reading.addresses import base_of
 from agentic.core.reading.structured.jsonld import LinkedData
 from agentic.core.types import JSONValue
-from agentic.plugins.web.reading.html import base_of, document_of
+from agentic.plugins.web.reading.html import document_of
 from agentic.plugins.web.reading.vocabularies import MICRODATA, RDFA, read_annotations, read_opengraph
 
 

@@ -13,10 +13,10 @@ from agentic.core.http import HttpResponse, canonical_url
 from agentic.core.http.link_header import next_link
 from agentic.core.http.resolving import request_url
 from agentic.core.http.sessions.url_credentials import without_user_info
-from agentic.core.reading.addresses import absolute
+from agentic.core.reading.addresses import absolute, base_of
 from agentic.core.reading.refreshes import read_refresh
 from agentic.core.records import unchecked
-from agentic.plugins.web.reading.html import base_of, parse, refresh_of
+from agentic.plugins.web.reading.html import parse, refresh_of
 
 _ALL_OF_PAGE = set(Page.model_fields)
 

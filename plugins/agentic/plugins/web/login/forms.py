@@ -11,7 +11,7 @@ from turbohtml import Document, Element
 
 from agentic.core.http import HttpRequest
 from agentic.core.http.urls import origin_of
-from agentic.plugins.web.reading.html import base_of
+from agentic.core.reading.addresses import base_of
 
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"

@@ -22,6 +22,7 @@ from turbohtml import Document, Element
 
 from agentic.core.actors import ActorError, Page
 from agentic.core.linear import RegexTooCostlyError, compile_linear
+from agentic.core.reading.addresses import base_of
 from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.core.reading.dates import DateOrder, is_whole_pattern
 from agentic.core.reading.structured.jsonld import LinkedData, values_at
@@ -31,7 +32,6 @@ from agentic.plugins.web.reading.conversions import AMOUNTS, FieldType, Spelling
 from agentic.plugins.web.reading.digits import Decimal, shown, without_joints
 from agentic.plugins.web.reading.html import (
     amount_text_of,
-    base_of,
     document_of,
     select,
     select_one,

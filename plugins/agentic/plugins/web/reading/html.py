@@ -9,7 +9,7 @@ from turbohtml import Document, Element, Node, Text
 from turbohtml import parse as read_tree
 
 from agentic.core.actors import ActorError, Page
-from agentic.core.reading.addresses import absolute
+from agentic.core.reading.addresses import absolute, base_of
 from agentic.core.reading.refreshes import Refresh, read_refresh
 from agentic.plugins.web.reading.digits import GAP, JOINT
 
@@ -238,10 +238,3 @@ def refresh_of(document: Document) -> Refresh | None:
         ):
             return found
     return None
-
-
-def base_of(document: Document, url: str) -> str:
-    """Return what relative addresses on a page from ``url`` are relative to."""
-    node = document.select_one("base[href]")
-    href = node.attr("href") if node is not None else None
-    return (absolute(url, href) if href else None) or url

@@ -1,0 +1,331 @@
+"""The columns of a list: parts at the same place of its rows, with their selectors within a row."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from agentic.core.wrappers.building.addresses import link_of
+from agentic.core.wrappers.candidates import MAX_TEXT_CHARS
+from agentic.core.wrappers.locators import Locator, LocatorKind
+from agentic.core.wrappers.selecting import Atom, Selection, SelectorIndex, cost_of, names_in
+from agentic.core.wrappers.tree import LABEL_CHARS, PageTree
+
+MAX_PARTS = 250
+"""Later elements of a row are not considered."""
+
+MAX_PLACES = 12
+"""Equal parts in a row that count as columns of their own; more of them are a list."""
+
+MAX_COLUMNS = 40
+MAX_ROW_LOCATORS = 3
+URLS = {"a": ("href",), "area": ("href",), "img": ("src", "data-src"), "time": ("datetime",)}
+_ADDRESSES = frozenset({"href", "src", "data-src"})
+_MARKS = frozenset({"sup", "sub", "em", "i", "mark", "small"})
+_NAMES = frozenset({"dt", "th", "b", "strong", "label"})
+_CELLS = frozenset({"td", "th", "dd", "dt"})
+_NO_FRAGMENT = frozenset({"tr", "td", "th", "tbody", "thead", "tfoot"})
+"""A row of these names cannot be read as a page of its own, so XPath does not find anything in it."""
+
+_STEADY = 0.8
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowColumn:
+    """Parts at one place of the rows.
+
+    Attributes:
+        parts: The elements of each row; empty where a row has none.
+        texts: Their texts, or the values of the attribute.
+        attr: Attribute that holds the value; empty for the text.
+        is_list: Whether rows have several of them.
+        label: The text that names it in each row; may be empty.
+    """
+
+    parts: tuple[tuple[int, ...], ...]
+    texts: tuple[tuple[str, ...], ...]
+    attr: str = ""
+    is_list: bool = False
+    label: str = ""
+
+    @property
+    def filled(self) -> int:
+        """How many rows have it."""
+        return sum(map(bool, self.parts))
+
+
+def columns_of(tree: PageTree, rows: Sequence[int]) -> list[RowColumn]:
+    """Return the columns of rows in the order of the page, each text once."""
+    found: dict[Key, list[list[int]]] = {}
+    labels: dict[Key, str] = {}
+    for place, row in enumerate(rows):
+        for key, number, label in _parts(tree, row):
+            found.setdefault(key, [[] for _ in rows])[place].append(number)
+            labels[key] = label
+    columns = [
+        one
+        for key, parts in islice(found.items(), 4 * MAX_COLUMNS)
+        for one in _split(tree, key, parts, labels[key])
+    ]
+    return _once(_joined(tree, columns))[:MAX_COLUMNS]
+
+
+def write_row_locators(
+    index: SelectorIndex, rows: Sequence[int], column: RowColumn, words: frozenset[str]
+) -> list[Locator]:
+    """Return selectors of a column within a row, of different kinds, those that last longest first.
+
+    A selector gives the right part in each row that has it, and nothing in the others.
+    """
+    found: list[Locator] = []
+    known: list[frozenset[Atom]] = []
+    for selection in _selections(index, rows, column, words):
+        names = names_in(selection) or frozenset((selection.atom,))
+        if any(one <= names for one in known) or not _gives(
+            index.select(selection), index.tree, rows, column
+        ):
+            continue
+        known.append(names)
+        found.append(Locator(LocatorKind.CSS, selection.css))
+        if len(found) == MAX_ROW_LOCATORS - 1:
+            break
+    others = (*_labelled(index.tree, rows, column), *_counted(index.tree, rows, column))
+    named = bool(column.label)
+    for one in others:
+        if len(found) >= MAX_ROW_LOCATORS:
+            break
+        if one.path not in {there.path for there in found}:
+            found.insert(0, one) if named and one.kind is LocatorKind.XPATH else found.append(one)
+    return found
+
+
+# The parts of a row.
+
+
+def _parts(tree: PageTree, row: int) -> Iterator[tuple[Key, int, str]]:
+    """Yield the parts of a row that have a value: the key of their column, the element, its label."""
+    paths: dict[int, Key] = {row: ()}
+    for number in range(row, min(tree.ends[row], row + MAX_PARTS)):
+        tag = tree.tags[number]
+        if number != row:
+            paths[number] = (*paths[tree.parents[number]], tag, _first_name(tree, number))
+        for attr in URLS.get(tag, ()):
+            if tree.elements[number].attrs.get(attr):
+                yield (*paths[number], "@", attr), number, ""
+                break
+        if 0 < tree.length(number) <= MAX_TEXT_CHARS and _is_carrier(tree, number, row):
+            label = _label(tree, number, row)
+            yield (*paths[number], "#", label), number, label
+
+
+def _is_carrier(tree: PageTree, number: int, row: int) -> bool:
+    """Return whether an element holds a text of its own, and does not only wrap another one."""
+    if not tree.text(number):
+        return False
+    if tree.tags[number] in _MARKS and number != row and _has_own_text(tree, tree.parents[number]):
+        return False
+    return _has_own_text(tree, number)
+
+
+def _has_own_text(tree: PageTree, number: int) -> bool:
+    inner = "".join(tree.text(child) for child in tree.children[number])
+    return "".join(inner.split()) != "".join(tree.text(number).split())
+
+
+def _label(tree: PageTree, number: int, row: int) -> str:
+    """Return the text of a name element before a part, such as `dt` before `dd`."""
+    parent = tree.parents[number]
+    if number == row or parent < 0:
+        return ""
+    siblings = tree.children[parent]
+    place = bisect_left(siblings, number)
+    if not place:
+        return ""
+    ahead = siblings[place - 1]
+    if not 0 < tree.length(ahead) <= 2 * LABEL_CHARS or tree.tags[number] in _NAMES - {"b", "strong"}:
+        return ""
+    text = tree.text(ahead)
+    is_name = tree.tags[ahead] in ("dt", "th") or (tree.tags[ahead] in _NAMES and text.endswith(":"))
+    is_name = is_name or (text.endswith(":") and len(text.split()) <= 4)
+    return text if is_name and len(text) <= LABEL_CHARS and not any(map(str.isdigit, text)) else ""
+
+
+def _first_name(tree: PageTree, number: int) -> str:
+    attributes = tree.elements[number].attrs
+    given = attributes.get("itemprop") or attributes.get("class")
+    names = given.split() if isinstance(given, str) else given or ()
+    return names[0] if names else ""
+
+
+def _split(tree: PageTree, key: Key, parts: Sequence[list[int]], label: str) -> Iterator[RowColumn]:
+    """Yield one column for equal parts, or one for each place if most rows have equally many."""
+    counts = Counter(map(len, filter(None, parts)))
+    usual, times = counts.most_common(1)[0]
+    attr = str(key[-1]) if key[-2:-1] == ("@",) else ""
+    is_cells = not attr and len(key) >= 4 and key[-4] in _CELLS
+    if usual == 1 and max(counts) == 1:
+        yield _column(tree, parts, attr, label)
+    elif usual <= MAX_PLACES and (times >= _STEADY * sum(counts.values()) or is_cells):
+        for place in range(usual):
+            yield _column(tree, [row[place : place + 1] for row in parts], attr, label)
+    elif not attr:
+        yield _column(tree, parts, attr, label, is_list=True)
+    else:
+        yield _column(tree, [row[:1] for row in parts], attr, label)
+
+
+def _column(
+    tree: PageTree, parts: Sequence[Sequence[int]], attr: str, label: str, *, is_list: bool = False
+) -> RowColumn:
+    return RowColumn(
+        tuple(map(tuple, parts)),
+        tuple(tuple(value_at(tree, number, attr) for number in row) for row in parts),
+        attr,
+        is_list,
+        label,
+    )
+
+
+def value_at(tree: PageTree, number: int, attr: str) -> str:
+    """Return the text of an element, or the value of an attribute; addresses are absolute."""
+    if not attr:
+        return tree.text(number)
+    if attr in _ADDRESSES:
+        return link_of(tree, number, attr) or ""
+    given = tree.elements[number].attrs.get(attr)
+    return given.strip() if isinstance(given, str) else " ".join(given or ())
+
+
+def _joined(tree: PageTree, columns: Sequence[RowColumn]) -> list[RowColumn]:
+    """Return columns where those that no row has both of, and that differ by class only, are one."""
+    kinds: dict[tuple[object, ...], list[RowColumn]] = defaultdict(list)
+    for one in columns:
+        first = next(number for row in one.parts for number in row)
+        row = next(place for place, parts in enumerate(one.parts) if parts)
+        depth = tree.path(first)
+        key = (one.attr, one.is_list, one.label, depth)
+        for place, other in enumerate(kinds[key]):
+            if not any(a and b for a, b in zip(one.parts, other.parts, strict=True)) and row >= 0:
+                kinds[key][place] = RowColumn(
+                    tuple(a or b for a, b in zip(other.parts, one.parts, strict=True)),
+                    tuple(a or b for a, b in zip(other.texts, one.texts, strict=True)),
+                    one.attr,
+                    one.is_list,
+                    one.label,
+                )
+                break
+        else:
+            kinds[key].append(one)
+    found = [one for kind in kinds.values() for one in kind]
+    return sorted(found, key=lambda one: next(row for row in one.parts if row)[0])
+
+
+def _once(columns: Sequence[RowColumn]) -> list[RowColumn]:
+    """Return columns without those that say the same as a deeper one."""
+    found: dict[object, RowColumn] = {}
+    for one in columns:
+        found[one.attr in _ADDRESSES, one.texts] = one
+    return sorted(found.values(), key=lambda one: next(row for row in one.parts if row)[0])
+
+
+# Their selectors.
+
+
+def _selections(
+    index: SelectorIndex, rows: Sequence[int], column: RowColumn, words: frozenset[str]
+) -> list[Selection]:
+    tree = index.tree
+    first = [parts[0] for parts in column.parts if parts]
+    home = {parts[0]: row for row, parts in zip(rows, column.parts, strict=True) if parts}
+    shared = _shared([index.atoms[number] for number in first])
+    found = [Selection(None, atom) for atom in shared if atom.kind != "id"]
+    around: list[list[tuple[Atom, ...]]] = []
+    for number in first:
+        outers = [outer for outer in tree.ancestors(number) if outer > home[number]]
+        around.append([index.atoms[outer] for outer in outers[:5]])
+    for level in range(min(map(len, around), default=0)):
+        scopes = [atom for atom in _shared([one[level] for one in around]) if atom.kind != "id"]
+        found += [Selection(scope, atom) for scope in scopes[:4] for atom in shared[:4] if atom.kind != "id"]
+    return sorted(set(found), key=lambda one: (cost_of(one, words), len(one.css), one.css))
+
+
+def _shared(atoms: Sequence[Sequence[Atom]]) -> list[Atom]:
+    first, *others = atoms
+    sets = [set(one) for one in others]
+    return [atom for atom in first if all(atom in one for one in sets)]
+
+
+def _gives(hits: Sequence[int], tree: PageTree, rows: Sequence[int], column: RowColumn) -> bool:
+    for row, parts in zip(rows, column.parts, strict=True):
+        start = bisect_left(hits, row)
+        there = hits[start : bisect_left(hits, tree.ends[row], start)]
+        wanted = parts if column.is_list else parts[:1]
+        if tuple(there if column.is_list else there[:1]) != wanted:
+            return False
+    return True
+
+
+def _counted(tree: PageTree, rows: Sequence[int], column: RowColumn) -> Iterator[Locator]:
+    """Yield selectors that count the elements on the way from the row: from the first, and from the last."""
+    if column.is_list:
+        return
+    for is_last in (False, True):
+        ways: Counter[tuple[str, ...]] = Counter(
+            _way(tree, row, parts[0], is_last=is_last)
+            for row, parts in zip(rows, column.parts, strict=True)
+            if parts
+        )
+        way, _ = ways.most_common(1)[0]
+        if way and _leads_right(tree, rows, column, way):
+            yield Locator(LocatorKind.CSS, " > ".join((":scope", *way)))
+
+
+def _way(tree: PageTree, row: int, number: int, *, is_last: bool) -> tuple[str, ...]:
+    steps: list[str] = []
+    while number != row:
+        alike = [one for one in tree.children[tree.parents[number]] if tree.tags[one] == tree.tags[number]]
+        place = alike.index(number)
+        if is_last:
+            steps.insert(0, f"{tree.tags[number]}:nth-last-of-type({len(alike) - place})")
+        else:
+            steps.insert(0, f"{tree.tags[number]}:nth-of-type({place + 1})")
+        number = tree.parents[number]
+    return tuple(steps)
+
+
+def _leads_right(tree: PageTree, rows: Sequence[int], column: RowColumn, way: Sequence[str]) -> bool:
+    for row, parts in zip(rows, column.parts, strict=True):
+        if _follow(tree, row, way) != (parts[0] if parts else None):
+            return False
+    return True
+
+
+def _follow(tree: PageTree, number: int, way: Sequence[str]) -> int | None:
+    for step in way:
+        tag, _, count = step.partition(":nth-")
+        alike = [one for one in tree.children[number] if tree.tags[one] == tag]
+        place = int(count[count.index("(") + 1 : -1])
+        if len(alike) < place:
+            return None
+        number = alike[-place] if count.startswith("last") else alike[place - 1]
+    return number
+
+
+def _labelled(tree: PageTree, rows: Sequence[int], column: RowColumn) -> Iterator[Locator]:
+    if not column.label or '"' in column.label or column.attr or tree.tags[rows[0]] in _NO_FRAGMENT:
+        return
+    first = next(parts[0] for parts in column.parts if parts)
+    siblings = tree.children[tree.parents[first]]
+    ahead = siblings[bisect_left(siblings, first) - 1]
+    tag = tree.tags[first]
+    path = f'//{tree.tags[ahead]}[normalize-space()="{column.label}"]/following-sibling::{tag}[1]'
+    yield Locator(LocatorKind.XPATH, path)
+
+
+def texts_by_row(column: RowColumn) -> Mapping[int, str]:
+    """Return the first text of each row that has one."""
+    return {place: texts[0] for place, texts in enumerate(column.texts) if texts and texts[0]}
