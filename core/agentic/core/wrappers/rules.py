@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from agentic.core.types import JSONValue
-from agentic.core.wrappers.locators import Locator, LocatorKind
+from agentic.core.wrappers.locators import MAX_LOCATORS, Locator, LocatorKind
+from agentic.core.wrappers.values import Kind
+from agentic.core.wrappers.wrapper import Wrapper
 
 PLACES = tuple(kind.value for kind in LocatorKind)
+_AMOUNTS = frozenset({"integer", "number", "price"})
 _REPLACED = frozenset({*PLACES, "script", "alternatives"})
 _READING = frozenset({"type", "regex", "decimal", "date_format", "date_order"})
 Rule = dict[str, JSONValue]
@@ -53,6 +56,25 @@ def locators_of(rule: JSONValue) -> list[Locator]:
     alternatives = rule.get("alternatives")
     more = alternatives if isinstance(alternatives, (list, tuple)) else []
     return [*own, *(one for alternative in more for one in locators_of(alternative))]
+
+
+def kind_of_rule(rule: JSONValue) -> Kind:
+    """Return the meaning of the texts of a rule's field."""
+    return Kind.NUMBER if isinstance(rule, dict) and rule.get("type") in _AMOUNTS else Kind.TEXT
+
+
+def wrapper_of_rule(name: str, rule: JSONValue) -> Wrapper | None:
+    """Return the wrapper of a field before its first page; None if its rule has no place for a text."""
+    locators = locators_of(rule)
+    if not locators:
+        return None
+    is_list = isinstance(rule, dict) and bool(rule.get("list"))
+    return Wrapper(name, kind_of_rule(rule), is_list, locators=tuple(locators[:MAX_LOCATORS]))
+
+
+def comparable(value: JSONValue) -> JSONValue:
+    """Return a stored value as it is compared with texts: of a price, the amount."""
+    return value.get("amount") if isinstance(value, dict) else value
 
 
 def with_locators(rule: JSONValue, locators: Sequence[Locator], *, is_list: bool) -> JSONValue:

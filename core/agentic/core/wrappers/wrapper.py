@@ -19,6 +19,7 @@ VERSION = 1
 MAX_BYTES = 2_048
 MAX_EXAMPLES = 8
 MAX_EXAMPLE_CHARS = 60
+_EMPTY: tuple[JSONValue, ...] = (None, "", [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ class Observation:
         tree: The page.
         key: Natural key of the record.
         found: Field -> its elements; without those that were not there.
-        values: Field -> its value; the text of its elements where it is left out.
+        values: Field -> its value; the text of its elements where it is left out. A value without elements
+            is one that the page holds as data.
     """
 
     tree: PageTree
@@ -96,7 +98,7 @@ def merge(one: Wrapper, other: Wrapper) -> Wrapper:
         fingerprint=merged(one.fingerprint, other.fingerprint),
         pages=one.pages + other.pages,
         missing=one.missing + other.missing,
-        examples=_latest({**one.examples, **other.examples}),
+        examples=_latest({**_without(one.examples, other.examples), **other.examples}),
     )
 
 
@@ -143,20 +145,28 @@ def decode(data: bytes) -> Wrapper:
 
 
 def _learnt(wrapper: Wrapper, seen: Observation) -> Wrapper:
-    numbers = seen.found.get(wrapper.name)
-    if not numbers:
+    numbers = seen.found.get(wrapper.name) or ()
+    value = seen.values.get(wrapper.name)
+    if value in _EMPTY:
+        value = seen.tree.text(numbers[0]) if numbers else None
+    if value is None:
         return replace(wrapper, pages=wrapper.pages + 1, missing=wrapper.missing + 1)
-    others = {name: there for name, there in seen.found.items() if name != wrapper.name}
-    sample = observed(seen.tree, wrapper.kind, numbers, others)
-    value = seen.values.get(wrapper.name, seen.tree.text(numbers[0]))
+    fingerprint = wrapper.fingerprint
+    if numbers:
+        others = {name: there for name, there in seen.found.items() if name != wrapper.name}
+        fingerprint = merged(fingerprint, observed(seen.tree, wrapper.kind, numbers, others))
     text = str(value[0] if isinstance(value, list) and value else value)[:MAX_EXAMPLE_CHARS]
-    rest = {key: one for key, one in wrapper.examples.items() if key != seen.key}
+    example = {seen.key[:MAX_EXAMPLE_CHARS]: text}
     return replace(
         wrapper,
-        fingerprint=merged(wrapper.fingerprint, sample),
+        fingerprint=fingerprint,
         pages=wrapper.pages + 1,
-        examples=_latest({**rest, seen.key[:MAX_EXAMPLE_CHARS]: text}),
+        examples=_latest({**_without(wrapper.examples, example), **example}),
     )
+
+
+def _without(examples: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:
+    return {key: one for key, one in examples.items() if key not in keys}
 
 
 def _latest(examples: Mapping[str, str]) -> dict[str, str]:
@@ -169,7 +179,7 @@ def _encoded(wrapper: Wrapper) -> bytes:
     data["examples"] = list(wrapper.examples.items())  # their order says which is the latest
     data["v"] = VERSION
     text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return text.encode()
+    return text.encode("utf-8", "replace")  # JSON may hold half of a surrogate pair
 
 
 def _smallest(wrapper: Wrapper) -> Wrapper:

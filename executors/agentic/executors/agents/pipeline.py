@@ -144,6 +144,10 @@ class PipelineAgentExecutor(BaseAgentExecutor):
             self._result = result
             if self.judgement.outcome != "failed":
                 learn_profiles(self.db_session, execution)
+                if result.pages is not None:
+                    from agentic.mappers.crawl.wrappers import learn_wrappers
+
+                    learn_wrappers(self.db_session, execution, self.pipeline().name)
         return is_kept
 
     @property

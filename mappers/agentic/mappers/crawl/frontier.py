@@ -28,6 +28,7 @@ from agentic.core.pipeline.crawl.store import (
 )
 from agentic.core.pipeline.drift.crawls import CrawlWatch, WatchedPage, load_crawl_watch
 from agentic.core.pipeline.drift.incidents import Incident
+from agentic.core.pipeline.drift.learning import add_learnt, without_learnt
 from agentic.core.pipeline.drift.profiles import Expectation, KindProfile
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.policies.records import attempt_records
@@ -47,11 +48,13 @@ from agentic.mappers.crawl.statements import (
     FREE,
     GIVE_BACK,
     HOLD,
+    LEARNT,
     MARK_DONE,
     MARK_FAILED,
     MOVE,
     RELEASE,
     STATES,
+    STORE_LEARNT,
     STORE_USES,
     STORE_WATCH,
     TAKE_TURN,
@@ -198,6 +201,11 @@ class SqlCrawlStore:
         with hot_transaction(self._database) as cursor:
             self._take_turn(cursor)
             watch = self._read_watch(cursor)
+            if is_accepted:  # only the pages from now on say how the fields look
+                kinds = {incident.kind for incident in watch.incidents}
+                for (text,) in cursor.rows(LEARNT, self._mine):
+                    kept = without_learnt(text, kinds)
+                    cursor.run(STORE_LEARNT, {**self._mine, "new_wrappers": kept})
             keys = watch.settle(is_accepted=is_accepted)
             released = cursor.rows(RELEASE, self._mine)
             again = cursor.rows(AGAIN, {**self._mine, "keys": json.dumps([*keys])}) if keys else []
@@ -221,6 +229,15 @@ class SqlCrawlStore:
         held = frozenset(one.kind for one in watch.incidents) if holds else frozenset()
         self._store_watch(cursor, watch, held)
         return found
+
+    def _learn(self, cursor: DriverCursor, pages: Sequence[CrawledPage]) -> None:
+        """Keep the looks of fields until the crawl has ended well."""
+        fields = [one for page in pages for one in page.learnt]
+        if not fields:
+            return
+        for (text,) in cursor.rows(LEARNT, self._mine):
+            known = clean_text(add_learnt(text, fields))
+            cursor.run(STORE_LEARNT, {**self._mine, "new_wrappers": known})
 
     def _read_watch(self, cursor: DriverCursor) -> CrawlWatch:
         known, watch = self._watched
@@ -304,6 +321,7 @@ class SqlCrawlStore:
             )
             with driver_cursor(session) as cursor:
                 incidents = self._watch(session, cursor, fresh, holds=batch.holds_drift)
+                self._learn(cursor, fresh)
                 counts = self._count(cursor, change)
             if incidents and batch.holds_drift and self._note_held is not None:
                 self._note_held(session, incidents)

@@ -239,6 +239,12 @@ STORE_WATCH = CompiledStatement(
 )
 """Stores the watch, and the kinds that are held."""
 
+LEARNT = CompiledStatement(select(CRAWLS.c.wrappers).where(*_mine(CRAWLS)))
+"""Reads the lessons of a crawl about its fields."""
+
+STORE_LEARNT = CompiledStatement(update(CRAWLS).where(*_mine(CRAWLS)).values(wrappers=_text("new_wrappers")))
+"""Stores them."""
+
 COUNTS = CompiledStatement(select(*_COUNT_COLUMNS).where(*_mine(CRAWLS)))
 
 TAKE_TURN = CompiledStatement(select(func.pg_advisory_xact_lock(bindparam("crawl", type_=BigInteger))))

@@ -221,7 +221,8 @@ class CrawlModel(Base):
     :mod:`agentic.core.http.exits.uses`.
 
     ``held`` counts held pages, ``holds`` names their kinds, separated by blanks, and ``watch`` is the
-    evidence so far, as JSON: see :mod:`agentic.core.pipeline.drift.crawls`.
+    evidence so far, as JSON: see :mod:`agentic.core.pipeline.drift.crawls`. ``wrappers`` is what its pages
+    taught about their fields, until the crawl ends: see :mod:`agentic.core.pipeline.drift.learning`.
     """
 
     __tablename__ = "crawls"
@@ -248,6 +249,7 @@ class CrawlModel(Base):
     held: Mapped[int] = mapped_column(default=0, server_default="0")
     holds: Mapped[str] = mapped_column(Text, default="", server_default="")
     watch: Mapped[str | None] = mapped_column(Text)
+    wrappers: Mapped[str | None] = mapped_column(Text)
 
 
 class CrawlProfileModel(Base):
@@ -267,6 +269,26 @@ class CrawlProfileModel(Base):
     )
     kind: Mapped[str] = mapped_column(String(16), primary_key=True)
     profile: Mapped[str] = mapped_column(Text)
+    updated_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+
+
+class FieldWrapperModel(Base):
+    """What the crawls of a pipeline know about a field beside its selector.
+
+    Attributes:
+        pipeline: Name of the pipeline.
+        key: Hash of the field's rule and of its pages, so that versions share the fields that did not change:
+            see :func:`agentic.core.pipeline.drift.learning.wrapper_keys`.
+        wrapper: See :func:`agentic.core.wrappers.encode`; at most 2 KB.
+        updated_at: When a crawl added to it.
+    """
+
+    __tablename__ = "field_wrappers"
+
+    project_id: Mapped[str] = owner()
+    pipeline: Mapped[str] = mapped_column(String(100), primary_key=True)
+    key: Mapped[str] = mapped_column(String(32), primary_key=True)
+    wrapper: Mapped[str] = mapped_column(Text)
     updated_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
 
 

@@ -53,6 +53,7 @@ from agentic.mappers.crawl.failures import failed_pages, failure_tallies, known_
 from agentic.mappers.crawl.held import held_crawls
 from agentic.mappers.crawl.profiles import load_profiles
 from agentic.mappers.crawl.warnings import counted_warnings
+from agentic.mappers.crawl.wrappers import load_wrappers
 from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.mappers.ledger.sql import EVENTS
 from agentic.mappers.notifications.outbox import (
@@ -185,6 +186,9 @@ CALLS: dict[str, Call] = {
     "counted_warnings": lambda at, of: at.read(lambda s: len(counted_warnings(s, at.id, of.execution))),
     "held_crawls": lambda at, of: at.read(lambda s: len(held_crawls(s, at.id, of.waiting))),
     "load_profiles": lambda at, of: at.read(lambda s: len(load_profiles(s, at.id, of.agent_id))),
+    "load_wrappers": lambda at, of: at.read(
+        lambda s: len(load_wrappers(s, at.id, of.pipeline, {"title": "k"}))
+    ),
     "known_pages": lambda at, of: at.read(lambda s: len(known_pages(s, at.id, of.execution))),
     "failed_pages": lambda at, of: at.read(lambda s: len(failed_pages(s, at.id, of.execution, None))),
     "finish_execution": lambda at, of: at.read(lambda s: finish_execution(s, at.id, of.failed, SUCCEEDED)),

@@ -47,11 +47,13 @@ FIND_NOTHING = {
     "describe_project": "it is about a project",
     "make_catalog": "it is made of flow_builder, which is tried",
     "mark_decisions": "it is what the ledger's method calls, which is tried",
+    "merge_wrappers": "it adds",
     "names_of_schedules": "it is about a project",
     "note_stream": "it is about a project",
     "notice_end": "it is what record_execution_end() calls, which is tried",
     "put_rule": "it adds, and replaces what is called so: see TWINS",
     "remove_project": "it is about a project",
+    "save_wrappers": "it adds, and replaces what has its key: tried with the store",
     "set_secret": "it adds, and replaces what is called so: see TWINS",
 }
 """Functions that are told a project and a text, and look for nothing that might be another's; and why."""

@@ -24,6 +24,7 @@ from agentic.core.llm import ChatMessage
 from agentic.core.pipeline import read_spec
 from agentic.core.pipeline.crawl.store import PageWarning
 from agentic.core.types import JSONValue, RunId
+from agentic.core.wrappers import Wrapper
 from agentic.executors.agents.runner import run_execution
 from agentic.mappers import (
     AgentModel,
@@ -45,6 +46,7 @@ from agentic.mappers.audit import audit
 from agentic.mappers.catalog.dead_letters import CRAWL, dead_letter_id
 from agentic.mappers.catalog.pipelines import store_pipeline
 from agentic.mappers.crawl.warnings import dump_warnings
+from agentic.mappers.crawl.wrappers import save_wrappers
 from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.mappers.notifications.outbox import NewNotification, add_notifications, claim, pending_of
 from agentic.mappers.notifications.rules import put_rule
@@ -174,6 +176,7 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
         letter = _crawl(session, project_id, done.id, word)
         session.add(CrawlModel(project_id=project_id, run=waiting.id, total=1, held=1, holds="k"))
         session.add(CrawlProfileModel(project_id=project_id, agent_id=agents[0].id, kind="k", profile="{}"))
+        save_wrappers(session, project_id, f"{word}-line", {"k": Wrapper("title", words=(word,))})
         for name, execution in ((f"{word}-labels", done), ("twin", failed)):
             _evaluate(session, project_id, name, execution.id, agents[0].id, word)
         known = tables()

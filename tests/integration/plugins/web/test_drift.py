@@ -15,6 +15,7 @@ from structlog.testing import capture_logs
 from tests.commands import invoke
 
 from agentic.core.cli.main import build_app
+from agentic.core.wrappers import Kind, Locator, LocatorKind, Wrapper, decode
 from agentic.fakes.redesign.orders import Redesign
 from agentic.fakes.server import FakeServer
 
@@ -89,6 +90,13 @@ def prices() -> list[float | None]:
     with closing(sqlite3.connect(Path("home/agentic.db"))) as database:
         found = database.execute("SELECT data FROM items ORDER BY key").fetchall()
     return [json.loads(data)["price"] for (data,) in found]
+
+
+def wrappers() -> dict[str, Wrapper]:
+    with closing(sqlite3.connect(Path("home/agentic.db"))) as database:
+        found = database.execute("SELECT wrapper FROM field_wrappers WHERE pipeline = 'shop'").fetchall()
+        assert database.execute("SELECT 1 FROM crawls WHERE wrappers IS NOT NULL").fetchall() == []
+    return {one.name: one for one in (decode(text.encode()) for (text,) in found)}
 
 
 def started(
@@ -207,3 +215,23 @@ def test_a_rule_is_told_when_pages_are_held(shop: FakeServer) -> None:
     assert (sent["event"], sent["state"]) == ("held", "sent")
     (message,) = shop.control.sink.received("ops")
     assert "the layout has changed" in str(message)
+
+
+def test_a_good_crawl_learns_how_its_fields_look_and_the_next_one_adds_to_it(shop: FakeServer) -> None:
+    first = wrappers()
+    assert first.keys() == {"title", "price"}
+    assert first["price"].kind is Kind.NUMBER
+    assert first["price"].locators == (Locator(LocatorKind.CSS, ".price"),)
+    assert 2 <= first["price"].pages < PRODUCTS / 4
+    assert set(first["price"].examples.values()) <= {str(price) for price in prices()}
+    assert first["price"].fingerprint.names["price"] == 1.0
+    agentic("run", written(shop))
+    assert wrappers()["price"].pages == 2 * first["price"].pages
+
+
+def test_a_crawl_with_an_incident_teaches_nothing(shop: FakeServer) -> None:
+    before = wrappers()
+    _, _, row = started(shop, redesign=REDESIGN.model_copy(update={"changes": ("change_tags",)}))
+    agentic("crawls", "release", row["short_id"], "--stop")
+    agentic("executions", "retry", row["id"])
+    assert wrappers() == before

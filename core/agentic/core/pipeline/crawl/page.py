@@ -320,12 +320,23 @@ class PageProcessor:
         number = self.scope.detail_of(page.final_url)
         may_read = number is not None and self._may_read(self.step.details[number].actor, page)
         items = await self._items(number, page, context) if number is not None and may_read else ()
-        sight = None
+        sight = wanted = None
         is_watched = self.watcher.kinds and entry.page_key is None and (number is None or may_read)
         if is_watched:
             wanted = number if page.final_url == entry.url else self.scope.detail_of(entry.url)
             sight = self.watcher.look(page, wanted, number, [item.fields for item in items])
-        return self._crawled(entry, page, title, items, sight)
+        crawled = self._crawled(entry, page, title, items, sight)
+        if sight is None or number is None or number != wanted or len(items) != 1:
+            return crawled
+        learnt = self.watcher.learner.learn(
+            page,
+            sight,
+            self.step.details[number],
+            items[0].fields,
+            key=items[0].key,
+            hidden=self.hidden,
+        )
+        return replace(crawled, learnt=learnt) if learnt else crawled
 
     async def _items(self, number: int, page: Page, context: ActorContext) -> Sequence[FoundItem]:
         rules = self.step.details[number]

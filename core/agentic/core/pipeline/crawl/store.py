@@ -10,6 +10,7 @@ from typing import Protocol
 from agentic.core.actors import ContentsOutput, Page
 from agentic.core.http.exits.uses import ProxyUse
 from agentic.core.pipeline.drift.incidents import Incident
+from agentic.core.pipeline.drift.learning import LearntField
 from agentic.core.pipeline.drift.sights import PageSight
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.steps.state import FailureTally
@@ -109,6 +110,7 @@ class CrawledPage:
         has_row: Whether the page gets a row of its own; an item in ``fields`` always gets one.
         is_reread: Whether it was read from storage, not fetched.
         sight: Its look; None for a page that describes no item.
+        learnt: Its fields as they look on it; empty for most pages.
     """
 
     url: str
@@ -130,6 +132,7 @@ class CrawledPage:
     files: tuple[Mapping[str, JSONValue], ...] = ()
     is_reread: bool = False
     sight: PageSight | None = None
+    learnt: tuple[LearntField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentic.core.actors import Page
+from agentic.core.pipeline.drift.learning import FieldLearner
 from agentic.core.pipeline.drift.sights import (
     MAX_MARKERS,
     PageKind,
@@ -39,11 +40,13 @@ class PageWatcher:
         kinds: Of the rules of ``detail``, in their order.
         held: Keys of the kinds whose pages are not fetched now.
         markers: Markers of each kind on healthy pages.
+        learner: Learns how the fields look.
     """
 
     kinds: tuple[PageKind, ...]
     held: frozenset[str] = frozenset()
     markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    learner: FieldLearner = field(default_factory=FieldLearner)
     _common: set[str] = field(default_factory=set)
     _others: int = 0
     _sampled: Counter[str] = field(default_factory=Counter)

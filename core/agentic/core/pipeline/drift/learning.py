@@ -1,0 +1,205 @@
+"""Learning from a few pages of a crawl how its fields look: their wrappers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agentic.core.actors import Page
+from agentic.core.pipeline.drift.sights import PageSight, is_blank, lacks_fields
+from agentic.core.pipeline.expressions.secret_masking import Hidden
+from agentic.core.pipeline.spec.spec import DetailRules
+from agentic.core.records import record
+from agentic.core.types import JSONValue
+
+if TYPE_CHECKING:  # they read HTML, and most commands need none of it
+    from agentic.core.wrappers import PageTree, Wrapper
+
+PAUSE = 24
+"""Pages of a kind between two that are learnt from, if they are tiny."""
+
+TAGS_OF_A_PAGE = 24
+"""For this number of tags on the page, the pause is longer by a page: to learn from it takes longer."""
+
+PATIENCE = 8
+"""Pages that are passed over because they lack a field, before one of them is taken."""
+
+MAX_TAGS = 16_000
+"""A page with more tags would take a tenth of a second."""
+
+MAX_LEARNT = 200
+"""Fields that a crawl learns."""
+
+MAX_NAME_CHARS = 100
+"""Fields with longer names are not learnt."""
+
+
+@record
+class LearntField:
+    """A field as one page shows it.
+
+    Attributes:
+        kind: Key of the kind of the page.
+        key: Key of the field: see :func:`wrapper_keys`.
+        wrapper: From this page alone.
+    """
+
+    kind: str
+    key: str
+    wrapper: Wrapper
+
+
+def wrapper_keys(rules: DetailRules) -> dict[str, str]:
+    """Return the key of each field's wrapper, by the name of the field.
+
+    A key depends on the rule of its field and on the addresses of the pages: fields that do not change keep
+    their keys in the next version of a pipeline, and after a rollback.
+
+    Args:
+        rules: With all references resolved.
+    """
+    written = rules.model_dump(mode="json", include={"match", "config"})
+    schema = written["config"].get("schema")
+    if not isinstance(schema, dict):
+        return {}
+    names = [name for name in schema if len(name) <= MAX_NAME_CHARS]
+    return {name: _key(written["match"], name, schema[name]) for name in names}
+
+
+@dataclass(slots=True)
+class FieldLearner:
+    """Chooses the pages of one crawl in this process that are learnt from, and learns.
+
+    The first page of a kind, and then one page in 25 or fewer: the longer a page takes, the rarer.
+    """
+
+    _left: dict[str, int] = field(default_factory=dict)
+    _keys: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def learn(
+        self,
+        page: Page,
+        sight: PageSight,
+        rules: DetailRules,
+        item: Mapping[str, JSONValue],
+        *,
+        key: str | None,
+        hidden: Hidden,
+    ) -> tuple[LearntField, ...]:
+        """Return the facts about the fields of a page; nothing for most pages.
+
+        Args:
+            page: As it was fetched.
+            sight: Its look.
+            rules: The rules that have read it, with all references resolved.
+            item: The only item on it.
+            key: The item's key; None without one.
+            hidden: Secrets that are in the rules.
+        """
+        kind = sight.kind.key
+        left = self._left[kind] = self._left.get(kind, 1) - 1
+        if left > 0 or sight.wall is not None or not page.is_html or is_blank((item,)):
+            return ()
+        if left > -PATIENCE and lacks_fields((item,)):
+            return ()
+        tags = page.text.count("<")
+        self._left[kind] = PAUSE + tags // TAGS_OF_A_PAGE
+        if tags > MAX_TAGS:
+            return ()
+        if kind not in self._keys:
+            self._keys[kind] = wrapper_keys(rules)
+        values = {} if rules.python is not None else item
+        schema = rules.config.get("schema")
+        if not self._keys[kind] or not isinstance(schema, dict):
+            return ()
+        found = _wrappers(page, schema, values, key, hidden)
+        names = [name for name in found if name in self._keys[kind]]
+        return tuple(LearntField(kind, self._keys[kind][name], found[name]) for name in names)
+
+
+def add_learnt(text: str | None, fields: Iterable[LearntField]) -> str:
+    """Return the lessons of a crawl as text, with further fields.
+
+    Args:
+        text: So far.
+        fields: Up to ``MAX_LEARNT`` different ones are kept.
+    """
+    from agentic.core.wrappers import merge
+
+    known = load_learnt(text)
+    for one in fields:
+        kind = known.setdefault(one.kind, {})
+        if one.key in kind:
+            kind[one.key] = merge(kind[one.key], one.wrapper)
+        elif sum(map(len, known.values())) < MAX_LEARNT:
+            kind[one.key] = one.wrapper
+    return _dump(known)
+
+
+def without_learnt(text: str | None, kinds: Collection[str]) -> str:
+    """Return the text of :func:`add_learnt` without some kinds of pages."""
+    return _dump({kind: wrappers for kind, wrappers in load_learnt(text).items() if kind not in kinds})
+
+
+def load_learnt(text: str | None) -> dict[str, dict[str, Wrapper]]:
+    """Return the lessons that :func:`add_learnt` has written: kind -> key -> wrapper."""
+    from agentic.core.wrappers import decode
+
+    given: dict[str, dict[str, str]] = json.loads(text or "{}")
+    return {
+        kind: {key: decode(one.encode()) for key, one in wrappers.items()} for kind, wrappers in given.items()
+    }
+
+
+def _dump(known: Mapping[str, Mapping[str, Wrapper]]) -> str:
+    from agentic.core.wrappers import encode
+
+    data = {
+        kind: {key: encode(one).decode() for key, one in wrappers.items()} for kind, wrappers in known.items()
+    }
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _key(match: JSONValue, name: str, rule: JSONValue) -> str:
+    whole = {"selector": rule} if isinstance(rule, str) else rule
+    text = json.dumps([match, name, whole], sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _wrappers(
+    page: Page,
+    schema: Mapping[str, JSONValue],
+    values: Mapping[str, JSONValue],
+    key: str | None,
+    hidden: Hidden,
+) -> dict[str, Wrapper]:
+    """Return the wrappers of the fields on one page."""
+    from turbohtml import parse
+
+    from agentic.core.wrappers import Observation, PageTree, learn
+    from agentic.core.wrappers.rules import comparable, wrapper_of_rule
+
+    # A rule with a secret in it must not be stored.
+    rules = {name: rule for name, rule in schema.items() if not hidden.values or hidden.value(rule) == rule}
+    made = {name: wrapper_of_rule(name, rule) for name, rule in rules.items()}
+    known = {name: wrapper for name, wrapper in made.items() if wrapper is not None}
+    tree = PageTree(parse(page.text, positions=False), page.final_url)
+    found = {name: _elements(wrapper, tree) for name, wrapper in known.items()}
+    there = {name: numbers for name, numbers in found.items() if numbers}
+    shown = {name: comparable(values[name]) for name in known if values.get(name) is not None}
+    return learn(known, Observation(tree, key or page.final_url, there, shown))
+
+
+def _elements(wrapper: Wrapper, tree: PageTree) -> list[int]:
+    """Return the elements of the first place that gives any."""
+    for locator in wrapper.locators:
+        try:
+            found = locator.find(tree)
+        except (ValueError, TypeError):  # an expression for a number, or that only actors read
+            continue
+        if found:
+            return found if wrapper.is_list else found[:1]
+    return []

@@ -1,0 +1,142 @@
+"""Wrappers of fields in SQL: learnt in the transaction that ends an execution, shared by the versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from agentic.core.pipeline.drift.crawls import load_crawl_watch
+from agentic.core.pipeline.drift.learning import load_learnt
+from agentic.core.wrappers import Wrapper, WrapperVersionError, decode, encode, merge
+from agentic.mappers.content import clean_text
+from agentic.mappers.database.inserts import insert_into
+from agentic.mappers.tables.columns import utc_now
+from agentic.mappers.tables.core import CrawlModel, ExecutionModel, FieldWrapperModel
+
+KEPT_WRAPPERS = 500
+"""Wrappers of a pipeline that are remembered: each changed rule makes a new one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredWrapper:
+    """A wrapper with its place in the store.
+
+    Attributes:
+        pipeline: Name of the pipeline.
+        key: See :func:`agentic.core.pipeline.drift.learning.wrapper_keys`.
+        wrapper: The wrapper.
+    """
+
+    pipeline: str
+    key: str
+    wrapper: Wrapper
+
+
+def load_wrappers(
+    session: Session, project_id: str, pipeline: str, keys: Mapping[str, str]
+) -> dict[str, Wrapper]:
+    """Return the wrappers of fields that are known, by the name of the field.
+
+    Args:
+        session: To read with.
+        project_id: Owns the pipeline.
+        pipeline: Its name; its versions share the wrappers of fields that they have in common.
+        keys: Field -> key, of :func:`agentic.core.pipeline.drift.learning.wrapper_keys`.
+    """
+    found = _load(session, project_id, pipeline, [*keys.values()])
+    return {name: found[key] for name, key in keys.items() if key in found}
+
+
+def save_wrappers(session: Session, project_id: str, pipeline: str, wrappers: Mapping[str, Wrapper]) -> None:
+    """Store wrappers by their keys in place of those that are known; see :func:`load_wrappers`."""
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    insert = insert_into(FieldWrapperModel, is_postgresql=is_postgresql)
+    for key, wrapper in sorted(wrappers.items()):  # in one order, so that two that write wait in turn
+        learned = {"wrapper": clean_text(encode(wrapper).decode()), "updated_at": utc_now()}
+        row = {"project_id": project_id, "pipeline": pipeline, "key": key, **learned}
+        session.execute(
+            insert.values(**row).on_conflict_do_update(
+                index_elements=("project_id", "pipeline", "key"), set_=learned
+            )
+        )
+    _forget_oldest(session, project_id, pipeline)
+
+
+def merge_wrappers(session: Session, project_id: str, pipeline: str, wrappers: Mapping[str, Wrapper]) -> None:
+    """Add to the wrappers that are known, by their keys; see :func:`load_wrappers`.
+
+    Of two transactions that add to one wrapper, the second waits for the first. If both are the first to
+    store it, the later one counts.
+    """
+    known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
+    both = {key: merge(known[key], one) if key in known else one for key, one in wrappers.items()}
+    save_wrappers(session, project_id, pipeline, both)
+
+
+def learn_wrappers(session: Session, execution: ExecutionModel, pipeline: str) -> None:
+    """Add the lessons of an execution to the wrappers of its pipeline; a second call adds nothing.
+
+    Kinds of pages with an incident are left out. If it was accepted, its pages replace all that
+    was known.
+
+    Args:
+        session: In the transaction that ends the execution.
+        execution: It has ended well, wholly or in part.
+        pipeline: Name of its pipeline.
+    """
+    crawl = session.get(CrawlModel, (execution.project_id, execution.id))
+    if crawl is None or crawl.wrappers is None:
+        return
+    summaries = load_crawl_watch(crawl.watch).summaries()
+    for kind, wrappers in load_learnt(crawl.wrappers).items():
+        if kind in summaries:
+            store = save_wrappers if summaries[kind].starts_over else merge_wrappers
+            store(session, execution.project_id, pipeline, wrappers)
+    crawl.wrappers = None
+
+
+def list_wrappers(session: Session, project_id: str) -> Sequence[StoredWrapper]:
+    """Return all wrappers of a project, by pipeline and field."""
+    row = FieldWrapperModel
+    query = select(row.pipeline, row.key, row.wrapper).where(row.project_id == project_id)
+    found = [
+        StoredWrapper(pipeline=pipeline, key=key, wrapper=wrapper)
+        for pipeline, key, text in session.execute(query)
+        if (wrapper := _read(text)) is not None
+    ]
+    return sorted(found, key=lambda one: (one.pipeline, one.wrapper.name, one.key))
+
+
+def _load(
+    session: Session, project_id: str, pipeline: str, keys: Sequence[str], *, is_for_update: bool = False
+) -> dict[str, Wrapper]:
+    row = FieldWrapperModel
+    query = (
+        select(row.key, row.wrapper)
+        .where(row.project_id == project_id, row.pipeline == pipeline, row.key.in_(keys))
+        .order_by(row.key)
+    )
+    if is_for_update:
+        query = query.with_for_update()
+    found = {key: _read(text) for key, text in session.execute(query)}
+    return {key: wrapper for key, wrapper in found.items() if wrapper is not None}
+
+
+def _read(text: str) -> Wrapper | None:
+    """Return a wrapper; None for one of another release, so that the crawl learns again."""
+    try:
+        return decode(text.encode())
+    except (WrapperVersionError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _forget_oldest(session: Session, project_id: str, pipeline: str) -> None:
+    row = FieldWrapperModel
+    mine = (row.project_id == project_id, row.pipeline == pipeline)
+    newest = select(row.key).where(*mine).order_by(row.updated_at.desc(), row.key).limit(KEPT_WRAPPERS)
+    kept = set(session.scalars(newest))
+    if len(kept) == KEPT_WRAPPERS:
+        session.execute(delete(row).where(*mine, row.key.not_in(kept)))

@@ -1,0 +1,133 @@
+"""Wrappers of fields in SQL, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Thread
+
+import pytest
+from sqlalchemy import func, select, update
+from tests.unit.core.wrappers.pages import LAMPS, learnt
+
+from agentic.core.pipeline.drift.learning import wrapper_keys
+from agentic.core.pipeline.spec.spec import DetailRules
+from agentic.core.types import JSONValue
+from agentic.core.wrappers import Wrapper, encode, merge
+from agentic.mappers import Database, ProjectModel, add_project
+from agentic.mappers.crawl.wrappers import (
+    KEPT_WRAPPERS,
+    list_wrappers,
+    load_wrappers,
+    merge_wrappers,
+    save_wrappers,
+)
+from agentic.mappers.tables.core import FieldWrapperModel
+
+RULES = DetailRules(
+    match=("*/lamp/*",), config={"schema": {"title": "h1", "price": {"selector": ".price", "type": "number"}}}
+)
+KEYS = wrapper_keys(RULES)
+
+
+def keyed(wrappers: Mapping[str, Wrapper]) -> dict[str, Wrapper]:
+    return {KEYS[name]: wrappers[name] for name in KEYS}
+
+
+def load(database: Database, project: ProjectModel, pipeline: str = "lamps") -> dict[str, Wrapper]:
+    with database.reading() as session:
+        return load_wrappers(session, project.id, pipeline, KEYS)
+
+
+def add(database: Database, project: ProjectModel, wrappers: Mapping[str, Wrapper]) -> None:
+    with database.writing() as session:
+        merge_wrappers(session, project.id, "lamps", keyed(wrappers))
+
+
+def test_wrappers_are_loaded_by_field_as_they_were_saved(database: Database, project: ProjectModel) -> None:
+    wrappers = learnt(LAMPS[:2])
+    with database.writing() as session:
+        save_wrappers(session, project.id, "lamps", keyed(wrappers))
+    assert load(database, project) == {name: wrappers[name] for name in KEYS}
+    with database.writing() as session:
+        save_wrappers(session, project.id, "lamps", keyed(learnt(LAMPS[2:])))
+    assert load(database, project)["title"].pages == 1
+
+
+def test_a_run_adds_to_the_runs_before_it(database: Database, project: ProjectModel) -> None:
+    add(database, project, learnt(LAMPS[:1]))
+    add(database, project, learnt(LAMPS[1:]))
+    found = load(database, project)
+    assert found["price"] == merge(learnt(LAMPS[:1])["price"], learnt(LAMPS[1:])["price"])
+    assert found["price"].pages == 3
+
+
+def test_wrappers_belong_to_one_project_and_one_pipeline(database: Database, project: ProjectModel) -> None:
+    with database.writing() as session:
+        other = add_project(session, "other")
+    add(database, project, learnt())
+    assert load(database, other) == {}
+    assert load(database, project, "others") == {}
+    with database.writing() as session:
+        save_wrappers(session, other.id, "lamps", keyed(learnt(LAMPS[:1])))
+    assert load(database, project)["title"].pages == 3
+    with database.reading() as session:
+        assert {one.wrapper.pages for one in list_wrappers(session, other.id)} == {1}
+
+
+def test_versions_share_the_wrappers_of_fields_whose_rules_did_not_change() -> None:
+    changed: dict[str, JSONValue] = {
+        "title": {"selector": "h1"},
+        "price": {"selector": ".cost", "type": "number"},
+        "sku": ".sku",
+    }
+    newer = wrapper_keys(DetailRules(match=RULES.match, config={"schema": changed, "json_schema": None}))
+    assert newer["title"] == KEYS["title"]
+    assert newer["price"] != KEYS["price"]
+    assert len(set(newer.values())) == 3
+    assert wrapper_keys(DetailRules(match=("*/shade/*",), config=RULES.config)).keys() == KEYS.keys()
+    assert wrapper_keys(DetailRules(match=("*/shade/*",), config=RULES.config))["title"] != KEYS["title"]
+    assert wrapper_keys(DetailRules(match=("*",), config={"schema": "${inputs.schema}"})) == {}
+
+
+def test_two_that_learn_at_once_lose_nothing_of_a_known_field(
+    database: Database, project: ProjectModel
+) -> None:
+    add(database, project, learnt(LAMPS[:1]))
+    threads = [Thread(target=add, args=(database, project, learnt(LAMPS[1:2]))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {one.pages for one in load(database, project).values()} == {5}
+
+
+def test_unreadable_wrapper_is_learnt_again(database: Database, project: ProjectModel) -> None:
+    add(database, project, learnt(LAMPS[:1]))
+    with database.writing() as session:
+        session.execute(update(FieldWrapperModel).values(wrapper='{"name":"title","v":9}'))
+    assert load(database, project) == {}
+    add(database, project, learnt(LAMPS[:1]))
+    assert load(database, project)["title"].pages == 1
+
+
+def test_a_pipeline_keeps_a_limited_number_of_small_wrappers(
+    database: Database, project: ProjectModel
+) -> None:
+    wrapper = learnt()["about"]
+    with database.writing() as session:
+        save_wrappers(session, project.id, "lamps", {f"{n:032}": wrapper for n in range(KEPT_WRAPPERS)})
+    add(database, project, learnt())
+    with database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(FieldWrapperModel)) == KEPT_WRAPPERS
+        longest = session.scalar(select(func.max(func.length(FieldWrapperModel.wrapper))))
+    assert longest is not None
+    assert longest <= 2_048
+    assert load(database, project).keys() == KEYS.keys()
+
+
+@pytest.mark.parametrize("text", ["nul \x00 here", "half \ud800 of a pair"])
+def test_odd_texts_of_pages_can_be_stored(database: Database, project: ProjectModel, text: str) -> None:
+    odd = Wrapper("title", examples={text: text}, words=(text,))
+    with database.writing() as session:
+        save_wrappers(session, project.id, "lamps", {KEYS["title"]: odd})
+    assert len(encode(load(database, project)["title"])) <= 2_048
