@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from agentic.core.coding.errors import CodingError
 from agentic.core.coding.findings import CodeFinding, FindingLevel, cut, feedback_of
@@ -126,19 +126,10 @@ class SandboxValidator:
         is_lint: bool = False,
     ) -> CodeValidation:
         files = language.files_of(code, tests)
-        result = await self.sandbox.run(
-            {**dict(check.files), **files},
-            check.command,
-            self.limits,
-            tools=check.tools,
-            keep=check.keep or ("",),
-            environment=dict(check.environment),
-        )
+        result = await self._run(check, files)
         report = check.read(result)
         if result.exit_code == _NOT_FOUND and not report.is_whole and not report.findings:
-            raise SandboxUnavailableError(
-                self.sandbox.kind, f"it has no program {check.command[0]!r}: {result.stderr.strip()[-200:]}"
-            )
+            await self._require_tool(check, files)
         passed = (
             result.succeeded and report.is_whole and not (report.findings if is_lint else _blocking(report))
         )
@@ -150,6 +141,23 @@ class SandboxValidator:
             execution_time_ms=round(result.wall_s * 1000),
             report=report,
         )
+
+    async def _run(self, check: CodeCheck, files: Mapping[str, str]) -> SandboxResult:
+        return await self.sandbox.run(
+            {**dict(check.files), **files},
+            check.command,
+            self.limits,
+            tools=check.tools,
+            keep=check.keep or ("",),
+            environment=dict(check.environment),
+        )
+
+    async def _require_tool(self, check: CodeCheck, files: Mapping[str, str]) -> None:
+        """Check empty files: code can end as a missing tool does, and nothing is in these."""
+        empty = await self._run(check, dict.fromkeys(files, ""))
+        if empty.exit_code == _NOT_FOUND:
+            reason = f"it has no program {check.command[0]!r}: {empty.stderr.strip()[-200:]}"
+            raise SandboxUnavailableError(self.sandbox.kind, reason)
 
 
 def _blocking(report: CheckReport) -> bool:

@@ -230,6 +230,14 @@ async def test_a_forged_report_with_a_declaration_is_not_read(validator: Sandbox
     assert not found.passed
 
 
+async def test_a_program_that_ends_as_if_the_tool_were_missing_is_a_finding(
+    validator: SandboxValidator,
+) -> None:
+    found = await validator.run_tests("import os\nos._exit(127)\n", "python", SAMPLES["python"].tests)
+    assert not found.passed
+    assert "it ended with exit code 127" in found.feedback
+
+
 async def test_a_sandbox_without_the_program_is_no_fault_of_the_code(validator: SandboxValidator) -> None:
     from agentic.core.sandbox import ProcessSandbox, SandboxTool, Toolbox
 
