@@ -178,6 +178,13 @@ async def test_a_reply_without_code_fails() -> None:
         )
 
 
+async def test_half_of_a_character_in_a_reply_is_an_escape_in_the_code(validator: SandboxValidator) -> None:
+    model = ScriptedModel(["```python\nx = '\ud83d'\n```"])
+    workflow = chain(LLMGeneratorExecutor("write", model), CompileValidatorExecutor("compile", validator))
+    output = (await workflow.run(GeneratorInput.new("Write x", "python"))).output(CompileOutput)
+    assert (output.code, output.passed) == ("x = '\\ud83d'\n", True)
+
+
 @pytest.mark.parametrize(
     ("reply", "code"),
     [

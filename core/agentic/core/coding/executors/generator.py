@@ -131,7 +131,9 @@ class LLMGeneratorExecutor(Executor):
     async def _ask(self, request: ModelRequest) -> dict[str, JSONValue]:
         reply = await self.model.complete(request)
         usage = reply.usage
-        return {"text": reply.text, "tokens": usage.input_tokens + usage.output_tokens}
+        # No file and no store takes half of a surrogate pair; as an escape it is a text, or a finding.
+        text = reply.text.encode("utf-8", "backslashreplace").decode()
+        return {"text": text, "tokens": usage.input_tokens + usage.output_tokens}
 
 
 def code_in(text: str, names: tuple[str, ...] = ()) -> str:
