@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 MAX_TEXT_CHARS = 2_000
+MAX_NAME_CHARS = 300
 MAX_FINDINGS = 200
 _SHOWN = 20
 
@@ -19,8 +21,16 @@ class FindingLevel(StrEnum):
     WARNING = "warning"
 
 
+def _short(name: str) -> str:
+    return name[:MAX_NAME_CHARS]
+
+
+FindingName = Annotated[str, AfterValidator(_short)]
+"""A name that a program can make as long as it likes, cut."""
+
+
 class CodeFinding(BaseModel):
-    """A finding of a tool.
+    """A finding of a tool. Its names are cut after 300 characters.
 
     Attributes:
         file: Name of the file; empty if it concerns no file.
@@ -36,12 +46,12 @@ class CodeFinding(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    file: str = ""
+    file: FindingName = ""
     line: int = Field(default=0, ge=0)
     column: int = Field(default=0, ge=0)
-    code: str = ""
+    code: FindingName = ""
     text: str
-    test: str = ""
+    test: FindingName = ""
     level: FindingLevel = FindingLevel.ERROR
 
     @property

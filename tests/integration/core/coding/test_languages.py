@@ -86,6 +86,13 @@ SAMPLES = {
     ),
 }
 
+SKIPPED = {
+    "def test_two": "import pytest\n\n\n@pytest.mark.skip\ndef test_two",
+    "test('two', ": "test('two', { skip: true }, ",
+    "#[test]\n": "#[test]\n    #[ignore]\n",
+}
+"""The beginning of a test, and of one that is skipped."""
+
 
 @pytest.mark.requirement("SB06")
 @pytest.mark.parametrize("language", SAMPLES)
@@ -140,6 +147,74 @@ async def test_a_panic_in_a_test_has_its_place_and_its_words(
     assert len(keys) == 2
 
 
+@pytest.mark.parametrize(
+    ("language", "code", "finding"),
+    [
+        (
+            "python",
+            "def single(x): return x\n",
+            "test_main.py test test_main: ImportError: cannot import name 'double' from 'main'",
+        ),
+        (
+            "python",
+            "def double(x:\n",
+            """test_main.py test test_main: SyntaxError: '(' was never closed
+  File "/box/work/main.py", line 1
+    def double(x:
+              ^""",
+        ),
+        ("python", "import sys\nsys.exit(0)\n", "test internal: SystemExit: 0"),
+        (
+            "typescript",
+            "export const single = (x: number) => x;\n",
+            "main.test.ts:3 SyntaxError test main.test.ts: The requested module './main.ts' does not provide",
+        ),
+        (
+            "typescript",
+            "throw new TypeError('at once');\nexport const double = 1 as any;\n",
+            "main.ts:1 TypeError test main.test.ts: at once",
+        ),
+    ],
+    ids=["no name", "bad syntax", "exit", "no export", "error"],
+)
+async def test_tests_that_cannot_be_loaded_are_a_finding_with_the_reason(
+    validator: SandboxValidator, language: str, code: str, finding: str
+) -> None:
+    found = await validator.run_tests(code, language, SAMPLES[language].tests)
+    (one,) = found.findings
+    assert str(one).startswith(finding)
+
+
+async def test_a_failed_test_of_typescript_has_its_place(validator: SandboxValidator) -> None:
+    code = "export function double(x: number): number {\n  throw new RangeError('no');\n}\n"
+    found = await validator.run_tests(code, "typescript", SAMPLES["typescript"].tests)
+    assert [(one.test, one.place, one.text) for one in found.findings] == [
+        ("two", "main.ts:2:9", "no"), ("three", "main.ts:2:9", "no")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["rust"])
+async def test_tests_may_write_what_they_like(validator: SandboxValidator, language: str) -> None:
+    code = (
+        "use std::io::Write;\npub fn double(x: i32) -> i32 {\n"
+        '    std::io::stdout().write_all(b"<seen>").unwrap();\n    2 * x\n}\n'
+    )
+    tests = "use super::*;\n#[test]\nfn two() { assert_eq!(double(1), 2); }\n"
+    assert (await validator.run_tests(code, language, tests)).passed
+    lines = "x" * 50
+    noisy = tests.replace("assert", f'for _ in 0..100 {{ println!("{lines}"); }} assert').replace(
+        ", 2", ", 3"
+    )
+    (failure,) = (await validator.run_tests(code, language, noisy)).findings
+    assert failure.text.startswith("assertion `left == right` failed\n  left: 2\n right: 3\n")
+    posed = code.replace("2 * x", 'eprintln!("{}", POSED); std::process::exit(0)')
+    posed += (
+        r"""const POSED: &str = "{\"$message_type\":\"diagnostic\",\"level\":\"error\",\"spans\":[1]}";"""
+    )
+    ended = await validator.run_tests(posed, language, tests)
+    assert ended.findings[0].text.startswith("no test ran")
+
+
 @pytest.mark.requirement("SB06")
 @pytest.mark.parametrize("language", SAMPLES)
 async def test_code_that_runs_no_test_or_does_not_compile_has_not_passed(
@@ -149,6 +224,10 @@ async def test_code_that_runs_no_test_or_does_not_compile_has_not_passed(
     nothing = await validator.run_tests(sample.good, language)
     assert (nothing.passed, nothing.report.tests_passed) == (False, nothing.report.test_count)
     assert nothing.findings
+    skipped = sample.with_tests
+    for test, skip in SKIPPED.items():
+        skipped = skipped.replace(test, skip)
+    assert not (await validator.run_tests(skipped, language)).passed
     broken = await validator.run_tests(sample.does_not_compile, language, sample.tests)
     assert not broken.passed
     assert broken.findings

@@ -44,7 +44,7 @@ def _read_compiler(result: SandboxResult) -> CheckReport:
             CodeFinding(
                 file=str(name), line=int(line), column=int(column), code=str(kind), text=cut(str(text))
             )
-            for name, line, column, kind, text in json.loads(result.stdout)
+            for name, line, column, kind, text in json.loads(result.stdout)[:MAX_FINDINGS]
         )
     except (ValueError, TypeError):
         return CheckReport(is_whole=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 
 from agentic.core.coding.findings import MAX_FINDINGS, CodeFinding, FindingLevel, cut
 from agentic.core.coding.languages import tools
@@ -38,9 +39,10 @@ def _findings(result: SandboxResult) -> Iterator[CodeFinding]:
         except (ValueError, RecursionError):
             continue
         if said.get("$message_type") == "diagnostic" and said.get("level") in {"error", "warning"}:
-            finding = _finding(said)
-            if finding is not None:
-                yield finding
+            with suppress(ValueError, TypeError, AttributeError):  # a line of a test that looks like one
+                finding = _finding(said)
+                if finding is not None:
+                    yield finding
 
 
 def _finding(said: dict[str, object]) -> CodeFinding | None:
@@ -78,10 +80,18 @@ def _read_lint(result: SandboxResult) -> CheckReport:
 
 
 def _read_tests(result: SandboxResult) -> CheckReport:
-    report = read_junit(result)
+    report = read_junit(_without_output(result))
     if not report.is_whole:
         return CheckReport(findings=_errors(result), is_whole=bool(_errors(result)))
     return dataclasses.replace(report, findings=tuple(map(_placed, report.findings)))
+
+
+def _without_output(result: SandboxResult) -> SandboxResult:
+    """Return a result whose report is without the texts that tests wrote to stdout around it."""
+    before, mark, rest = result.files.get(REPORT, b"").partition(b"<testsuites>")
+    body, end, _ = rest.rpartition(b"</testsuites>")
+    report = mark + body + end if mark and end else before
+    return result.model_copy(update={"files": {REPORT: report}})
 
 
 def _placed(failure: CodeFinding) -> CodeFinding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from functools import partial
@@ -38,7 +39,21 @@ _VITEST, _JEST, _STRIP = "vitest.config.mjs", "jest.config.json", "strip_types.c
 _STRIP_TYPES = """const { stripTypeScriptTypes } = require('node:module');
 module.exports = { process: (source) => ({ code: stripTypeScriptTypes(source) }) };
 """
+_REPORTER, _PRINTED, _MAX_PRINTED_CHARS = "errors.mjs", "errors.txt", 100_000
+_REPORT_PRINTED = f"""let left = {_MAX_PRINTED_CHARS};
+export default async function* (events) {{
+  for await (const {{ type, data }} of events) {{
+    if (type !== 'test:stderr' && type !== 'test:diagnostic') continue;
+    const text = `${{data.message}}\\n`.slice(0, left);
+    left -= text.length;
+    if (text) yield text;
+  }}
+}}
+"""
 _PACKAGE = ("package.json", '{"type": "module"}')
+_FILES = (_FILE, _TEST_FILE)
+_ERROR = LinearPattern(r"(?m)^(\w{0,60}Error)(?: \[\w{1,60}\])?: (.{1,1000})")
+_PLACE = LinearPattern(r"(?m)^file://[^\s:]{0,200}/(main(?:\.test)?\.ts):(\d{1,9})$")
 _LINE = LinearPattern(r"^([^\s(][^(]{0,200})\((\d{1,9}),(\d{1,9})\): (error|warning) (TS\d{1,6}): (.*)$")
 _LONE = LinearPattern(r"^(error|warning) (TS\d{1,6}): (.*)$")
 
@@ -83,13 +98,32 @@ def _test(tests: TestsToRun) -> CodeCheck:
     return CodeCheck(
         command=(
             *("node", "--test", "--test-reporter=junit", f"--test-reporter-destination={REPORT}"),
+            *(f"--test-reporter=./{_REPORTER}", f"--test-reporter-destination={_PRINTED}"),
             *(*chosen, _TEST_FILE if tests.are_apart else _FILE),
         ),
-        read=partial(read_junit, whole_files=(_FILE, _TEST_FILE)),
+        read=_read_tests,
         tools=("node",),
-        files=(_PACKAGE,),
-        keep=(REPORT,),
+        files=(_PACKAGE, (_REPORTER, _REPORT_PRINTED)),
+        keep=(REPORT, _PRINTED),
     )
+
+
+def _read_tests(result: SandboxResult) -> CheckReport:
+    report = read_junit(result, whole_files=_FILES)
+    printed = result.text_of(_PRINTED)[:_MAX_PRINTED_CHARS]  # code can write there, too
+    findings = tuple(_explained(one, printed) for one in report.findings)
+    return dataclasses.replace(report, findings=findings)
+
+
+def _explained(failure: CodeFinding, printed: str) -> CodeFinding:
+    """Return the failure of a whole file with its error, which node prints and does not report."""
+    error = _ERROR.search(printed)
+    if failure.test not in _FILES or error is None:
+        return failure
+    facts: dict[str, object] = {"code": error[1], "text": error[2]}
+    if (place := _PLACE.search(printed)) is not None:
+        facts |= {"file": place[1], "line": int(place[2])}
+    return failure.model_copy(update=facts)
 
 
 def _test_by_vitest(tests: TestsToRun) -> CodeCheck:
