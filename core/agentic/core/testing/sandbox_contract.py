@@ -272,6 +272,11 @@ class SandboxContract:
         assert (result.exit_code, result.ended) == (None, Ending.TIME)
         assert result.wall_s < 20
 
+    async def test_a_command_that_closes_its_output_is_waited_for(self, sandbox: Sandbox) -> None:
+        command = ["sh", "-c", "exec >&- 2>&-; sleep 0.2; echo made > a.txt; exit 3"]
+        result = await sandbox.run({}, command, QUICK, tools=self.TOOLS)
+        assert (result.exit_code, result.files) == (3, {"a.txt": b"made\n"})
+
     async def test_a_flood_of_output_is_cut_and_ended(self, sandbox: Sandbox) -> None:
         result = await self.python(sandbox, "while True: print('x' * 1000)")
         assert (result.exit_code, result.ended) == (None, Ending.OUTPUT)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from agentic.core.sandbox import DockerSandbox, SandboxLimits
 from agentic.core.sandbox.docker.engine import Engine, EngineError
 
 pytestmark = pytest.mark.integration
@@ -55,3 +58,32 @@ async def test_an_answer_that_is_no_json_of_a_bearable_length_is_refused(said: b
     async with answering("200 OK", said) as engine:
         with pytest.raises(EngineError, match="its answer is not JSON"):
             await engine.call("GET", "/info")
+
+
+@asynccontextmanager
+async def docker(*states: Mapping[str, object]) -> AsyncIterator[DockerSandbox]:
+    """A stand-in for Docker: output of a command ends at once, and then it has these states."""
+    left = list(states)
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.path.endswith("/json"):
+            return web.json_response(left.pop(0) if len(left) > 1 else left[0])
+        if request.path.endswith(("/create", "/exec")):
+            return web.json_response({"Id": "x"})
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    async with TestServer(app) as server, DockerSandbox("image", url=str(server.make_url(""))) as sandbox:
+        yield sandbox
+
+
+async def test_a_command_without_output_is_waited_for_up_to_its_limit() -> None:
+    """Docker has no exit code of a command that runs."""
+    running = {"Running": True, "ExitCode": None}
+    async with docker(running, running, {"Running": False, "ExitCode": 3}) as sandbox:
+        result = await sandbox.run({}, ["true"])
+        assert (result.exit_code, result.ended) == (3, "exited")
+    async with docker(running) as sandbox:
+        result = await sandbox.run({}, ["true"], SandboxLimits(time_s=0.1))
+        assert (result.exit_code, result.ended) == (None, "time")

@@ -20,7 +20,7 @@ from agentic.core.sandbox.tools import FOLDER, SandboxTool, Toolbox
 
 MARGIN_S = 120
 """Seconds after its limit of time that a container ends by itself, if this process is gone."""
-_OOM_S = 0.2
+_OOM_S, _LOOK_S = 0.2, 0.05
 _HELPERS = 30  # processes of ours in a container; the limit of the command is one of its user
 _FIRST_UID, _UIDS = 10_000, 50_000  # also known to engines without root
 _INPUT = "/input"
@@ -215,9 +215,17 @@ class _ContainerRun:
                     async for stream, piece in pieces:
                         if not self._kept(stream, piece):
                             return Ending.OUTPUT
+                await self._exited(started)
         except TimeoutError:
             return Ending.TIME
         return Ending.EXITED
+
+    async def _exited(self, started: str) -> None:
+        """Wait until the command has ended: Docker ends its output when the command closes it."""
+        path = f"/exec/{started}/json"
+        with suppress(EngineError):  # the container has ended
+            while (await self._engine.call("GET", path))["Running"]:  # noqa: ASYNC110 - it is not our child
+                await asyncio.sleep(_LOOK_S)
 
     def _kept(self, stream: int, piece: bytes) -> bool:
         name: Literal["stdout", "stderr"] = "stderr" if stream == 2 else "stdout"
