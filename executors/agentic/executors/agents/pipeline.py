@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when an agent runs, no
     from agentic.core.http.exits.uses import ProxyUse
     from agentic.core.pipeline import CrawledPage, FailedPage, Judgement, PipelineResult, PipelineSpec
     from agentic.core.types import SaveCounts
-    from agentic.mappers import Database
+    from agentic.mappers import Database, ExecutionModel
     from agentic.mappers.crawl.frontier import SqlCrawlStore
 
 _MAX_FRONTIERS = 64
@@ -109,7 +109,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
 
         spec = self.pipeline()
         outside = ActorResources(database, self.agent.project_id, spec.http, load_settings())
-        frontiers = _Frontiers(self, database, spec.name)
+        frontiers = _Frontiers(self, database, spec)
         services = PipelineServices(frontier=frontiers.of, context=outside.context, inputs=self.inputs())
         return AgentWork(
             workflow=compile_pipeline(spec, get_registry().actors, services),
@@ -134,7 +134,6 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         from agentic.core.pipeline import PipelineResult
         from agentic.mappers import ExecutionModel
         from agentic.mappers.catalog.dead_letters import store_dead_letters
-        from agentic.mappers.crawl.profiles import learn_profiles
 
         is_kept = super().save_results(results)
         execution = self.db_session.get(ExecutionModel, self.execution_id)
@@ -143,12 +142,22 @@ class PipelineAgentExecutor(BaseAgentExecutor):
             store_dead_letters(self.db_session, execution, result)
             self._result = result
             if self.judgement.outcome != "failed":
-                learn_profiles(self.db_session, execution)
-                if result.pages is not None:
-                    from agentic.mappers.crawl.wrappers import learn_wrappers
-
-                    learn_wrappers(self.db_session, execution, self.pipeline().name)
+                self._learn(execution)
         return is_kept
+
+    def _learn(self, execution: ExecutionModel) -> None:
+        """Learn from a crawl that has ended well how healthy pages and their fields look."""
+        from agentic.core.pipeline.spec.walking import detail_rules
+        from agentic.mappers.crawl.profiles import learn_profiles
+
+        spec = self.pipeline()
+        rules = [*detail_rules(spec.steps)]
+        if not rules:
+            return
+        learn_profiles(self.db_session, execution, rules)
+        from agentic.mappers.crawl.wrappers import learn_wrappers
+
+        learn_wrappers(self.db_session, execution, spec.name)
 
     @property
     def failed_count(self) -> int:
@@ -197,10 +206,10 @@ class PipelineAgentExecutor(BaseAgentExecutor):
 class _Frontiers:
     """The frontiers of the executions of one agent, for this process."""
 
-    def __init__(self, executor: PipelineAgentExecutor, database: Database, pipeline: str) -> None:
+    def __init__(self, executor: PipelineAgentExecutor, database: Database, spec: PipelineSpec) -> None:
         self._executor = executor
         self._database = database
-        self._pipeline = pipeline
+        self._spec = spec
         self._made: OrderedDict[str, SqlCrawlStore] = OrderedDict()
 
     def of(self, run_id: RunId) -> SqlCrawlStore:
@@ -213,20 +222,22 @@ class _Frontiers:
         return store
 
     def _make(self, execution_id: str) -> SqlCrawlStore:
+        from agentic.core.pipeline.spec.walking import detail_rules
         from agentic.executors.notifications.noticing import notice_held
         from agentic.mappers.crawl.frontier import SqlCrawlStore
         from agentic.mappers.crawl.profiles import load_profiles
 
         agent = self._executor.agent
         executor = type(self._executor)(agent, execution_id)
+        rules = [*detail_rules(self._spec.steps)]
         return SqlCrawlStore(
             self._database,
             project_id=agent.project_id,
             run=execution_id,
-            save=partial(_save, executor, self._pipeline),
+            save=partial(_save, executor, self._spec.name),
             mark_gone=executor.mark_gone,
             load=executor.load_page,
-            profiles=partial(load_profiles, project_id=agent.project_id, agent_id=agent.id),
+            profiles=partial(load_profiles, project_id=agent.project_id, agent_id=agent.id, rules=rules),
             note_held=partial(notice_held, agent=agent, execution_id=execution_id),
         )
 

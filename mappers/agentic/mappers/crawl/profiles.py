@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from agentic.core.pipeline.drift.crawls import load_crawl_watch
-from agentic.core.pipeline.drift.profiles import KindProfile, learnt
+from agentic.core.pipeline.drift.profiles import KindProfile, inherited, learnt
+from agentic.core.pipeline.drift.sights import kind_of, marks_of
+from agentic.core.pipeline.spec.spec import DetailRules
 from agentic.mappers.content import clean_text
 from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.tables.columns import utc_now
@@ -21,16 +23,31 @@ KEPT_KINDS = 100
 """Kinds of an agent that are remembered: each changed rule makes a new one."""
 
 
-def load_profiles(session: Session, project_id: str, agent_id: str) -> Mapping[str, KindProfile]:
-    """Return the profiles of an agent's pages, by their kind."""
-    query = select(CrawlProfileModel.kind, CrawlProfileModel.profile).where(
-        CrawlProfileModel.project_id == project_id, CrawlProfileModel.agent_id == agent_id
+def load_profiles(
+    session: Session, project_id: str, agent_id: str, rules: Sequence[DetailRules] = ()
+) -> Mapping[str, KindProfile]:
+    """Return the profiles of an agent's pages, by their kind.
+
+    Args:
+        session: To read with.
+        project_id: Owns the agent.
+        agent_id: Has learnt the profiles.
+        rules: Its present rules, references included. One without a profile begins with the fields that it
+            has in common with another rule of the agent.
+    """
+    row = CrawlProfileModel
+    query = (
+        select(row.kind, row.profile)
+        .where(row.project_id == project_id, row.agent_id == agent_id)
+        .order_by(row.updated_at.desc(), row.kind)
     )
-    found = {kind: _read(text) for kind, text in session.execute(query)}
-    return {kind: profile for kind, profile in found.items() if profile is not None}
+    found = {kind: profile for kind, text in session.execute(query) if (profile := _read(text)) is not None}
+    new = {kind_of(rule).key: rule for rule in rules}
+    begun = {key: inherited(marks_of(rule), found.values()) for key, rule in new.items() if key not in found}
+    return {**found, **{key: profile for key, profile in begun.items() if profile.pages}}
 
 
-def learn_profiles(session: Session, execution: ExecutionModel) -> None:
+def learn_profiles(session: Session, execution: ExecutionModel, rules: Sequence[DetailRules] = ()) -> None:
     """Add the pages of an execution to the profiles of its agent; a second call replaces the first.
 
     Kinds with an incident that was not accepted are left out.
@@ -38,15 +55,17 @@ def learn_profiles(session: Session, execution: ExecutionModel) -> None:
     Args:
         session: In the transaction that ends the execution.
         execution: It has ended well, wholly or in part.
+        rules: The present rules of its agent, references included.
     """
     crawl = session.get(CrawlModel, (execution.project_id, execution.id))
     if crawl is None or crawl.watch is None:
         return
-    known = load_profiles(session, execution.project_id, execution.agent_id)
+    known = load_profiles(session, execution.project_id, execution.agent_id, rules)
+    marks = {kind_of(rule).key: marks_of(rule) for rule in rules}
     is_postgresql = session.get_bind().dialect.name == "postgresql"
     insert = insert_into(CrawlProfileModel, is_postgresql=is_postgresql)
     for kind, summary in load_crawl_watch(crawl.watch).summaries().items():
-        profile = learnt(known.get(kind, KindProfile()), execution.id, summary)
+        profile = learnt(known.get(kind, KindProfile()), execution.id, summary, marks.get(kind))
         learned = {"profile": clean_text(profile.model_dump_json()), "updated_at": utc_now()}
         row = {"project_id": execution.project_id, "agent_id": execution.agent_id, "kind": kind, **learned}
         # Another execution of the agent may end at the same time: the later one counts.

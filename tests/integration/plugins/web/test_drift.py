@@ -15,6 +15,8 @@ from structlog.testing import capture_logs
 from tests.commands import invoke
 
 from agentic.core.cli.main import build_app
+from agentic.core.pipeline.drift.learning import wrapper_keys
+from agentic.core.pipeline.spec.spec import DetailRules
 from agentic.core.wrappers import Kind, Locator, LocatorKind, Wrapper, decode
 from agentic.fakes.redesign.orders import Redesign
 from agentic.fakes.server import FakeServer
@@ -235,3 +237,16 @@ def test_a_crawl_with_an_incident_teaches_nothing(shop: FakeServer) -> None:
     agentic("crawls", "release", row["short_id"], "--stop")
     agentic("executions", "retry", row["id"])
     assert wrappers() == before
+
+
+def test_fields_that_did_not_change_are_watched_and_known_from_the_first_run_of_a_changed_rule(
+    shop: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.SPEC", SPEC.replace(".price", "article .price"))
+    assert started(shop)[2]["state"] == "waiting_input"
+    (incident,) = told("crawls", "held")[0]["incidents"]
+    assert {fault["field"] for fault in incident["faults"]} == {"title"}
+    with closing(sqlite3.connect(Path("home/agentic.db"))) as database:
+        ((key, _),) = database.execute("SELECT key, 1 FROM field_wrappers WHERE wrapper LIKE '%h1.title%'")
+    rule = DetailRules(match=("*/product/*",), config={"schema": {"title": "h1.title", "new": "p"}})
+    assert wrapper_keys(rule)["title"] == key

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from agentic.core.pipeline.drift.sequential import ALARM, HIGHEST, Steps, healthy_rates, steps_of
+from agentic.core.pipeline.drift.values import ITEM_COUNT
 
 RunT = TypeVar("RunT")
 
@@ -85,6 +86,7 @@ class KindProfile(BaseModel):
         sizes: Smallest and largest page, in characters.
         fields: By name.
         markers: Texts that are in the markup of each page of the kind, and of few others.
+        marks: Hashes of the rules of its fields; see :func:`~agentic.core.pipeline.drift.sights.marks_of`.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -93,6 +95,7 @@ class KindProfile(BaseModel):
     sizes: tuple[int, int] | None = None
     fields: dict[str, FieldProfile] = {}
     markers: tuple[str, ...] = ()
+    marks: dict[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +181,39 @@ class KindSummary:
     starts_over: bool = False
 
 
-def learnt(profile: KindProfile, run: str, summary: KindSummary) -> KindProfile:
+def inherited(marks: Mapping[str, str], former: Iterable[KindProfile]) -> KindProfile:
+    """Return the profile that a changed rule begins with: the fields that it has in common with a former one.
+
+    Its markers are left out, because a rule is often changed for a new layout.
+
+    Args:
+        marks: Of the changed rule.
+        former: Profiles of other rules, the newest first; the first with the most fields in common counts.
+    """
+    best, shared = KindProfile(), frozenset[str]()
+    for profile in former:
+        same = {name for name, mark in marks.items() if profile.marks.get(name) == mark}
+        fields = frozenset(same & profile.fields.keys())
+        if ITEM_COUNT in same and len(fields - {ITEM_COUNT}) > len(shared - {ITEM_COUNT}):
+            best, shared = profile, fields
+    if not shared:
+        return KindProfile()
+    kept = {name: field for name, field in best.fields.items() if name in shared}
+    return KindProfile(pages=best.pages, sizes=best.sizes, fields=kept, marks=dict(marks))
+
+
+def learnt(
+    profile: KindProfile, run: str, summary: KindSummary, marks: Mapping[str, str] | None = None
+) -> KindProfile:
     """Return a profile with a healthy run; the same run again replaces its former part.
 
     Args:
         profile: Of the earlier runs.
         run: Id of the run.
         summary: Its pages.
+        marks: Hashes of the rules of its fields; None keeps the marks of the profile.
     """
+    marks = profile.marks if marks is None else marks
     if summary.starts_over:
         profile = KindProfile()
     run = run[:RUN_CHARS]
@@ -201,6 +229,7 @@ def learnt(profile: KindProfile, run: str, summary: KindSummary) -> KindProfile:
         sizes=_joined(profile.sizes, summary.sizes),
         fields=fields,
         markers=kept or summary.markers,
+        marks=dict(marks),
     )
 
 

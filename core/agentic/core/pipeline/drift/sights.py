@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from agentic.core.pipeline.drift.incidents import Cause
+from agentic.core.pipeline.drift.values import ITEM_COUNT
 from agentic.core.pipeline.spec.spec import DetailRules
 from agentic.core.records import record
 from agentic.core.types import JSONValue
@@ -89,9 +90,25 @@ class PageSight:
 
 def kind_of(rule: DetailRules) -> PageKind:
     """Return the kind of pages that a rule reads; a rule with references has them as they are written."""
-    text = json.dumps(rule.model_dump(mode="json"), sort_keys=True)
-    key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return PageKind(key, " ".join(rule.match))
+    return PageKind(_hash(rule.model_dump(mode="json")), " ".join(rule.match))
+
+
+def marks_of(rule: DetailRules) -> dict[str, str]:
+    """Return a hash of the rule of each field, by name, and one of all else but the globs.
+
+    The latter is under ``ITEM_COUNT``. Fields with equal hashes in two versions of a rule have the same
+    values on the same pages. Empty if the schema is a reference, or is not there.
+    """
+    written = rule.model_dump(mode="json", exclude={"match"})
+    schema = written["config"].pop("schema", None)
+    if not isinstance(schema, dict):
+        return {}
+    return {name: _hash(one) for name, one in schema.items()} | {ITEM_COUNT: _hash(written)}
+
+
+def _hash(data: JSONValue) -> str:
+    text = json.dumps(data, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def lacks_fields(items: Sequence[Mapping[str, JSONValue]]) -> bool:

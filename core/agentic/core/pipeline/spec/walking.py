@@ -12,6 +12,7 @@ from agentic.core.pipeline.spec.spec import (
     ChooseStep,
     Config,
     CrawlStep,
+    DetailRules,
     LoopStep,
     PipelineSpec,
     PipelineStep,
@@ -66,13 +67,18 @@ def reads_items(steps: Sequence[Step]) -> bool:
     )
 
 
-def detail_patterns(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the patterns of the pages that a crawl among the steps, or within them, reads items on."""
+def detail_rules(steps: Sequence[Step]) -> Iterator[DetailRules]:
+    """Yield the rules for items on pages of every crawl among the steps, or within them."""
     for step in steps:
         if isinstance(step, CrawlStep):
-            yield from (pattern for rule in step.details for pattern in rule.match)
+            yield from step.details
         for _, row in rows_of(step):
-            yield from detail_patterns(row)
+            yield from detail_rules(row)
+
+
+def detail_patterns(steps: Sequence[Step]) -> Iterator[str]:
+    """Yield the patterns of the pages that a crawl among the steps, or within them, reads items on."""
+    yield from (pattern for rule in detail_rules(steps) for pattern in rule.match)
 
 
 def downloads_files(steps: Sequence[Step]) -> bool:

@@ -7,7 +7,9 @@ from tests.unit.core.pipeline.drift.healthy import KIND, MARKERS, page, pages, p
 
 from agentic.core.pipeline.drift.crawls import CrawlWatch
 from agentic.core.pipeline.drift.incidents import Cause
-from agentic.core.pipeline.drift.profiles import Expectation, KindProfile, learnt
+from agentic.core.pipeline.drift.profiles import Expectation, KindProfile, inherited, learnt
+from agentic.core.pipeline.drift.sights import marks_of
+from agentic.core.pipeline.spec.spec import DetailRules
 from agentic.core.types import JSONValue
 
 
@@ -181,3 +183,37 @@ def test_a_field_of_a_list_is_missing_where_all_items_lack_it() -> None:
     empty = watched([page(number, []) for number in range(40)], known).incident
     assert empty is not None
     assert {fault.field for fault in empty.faults} == {"title", "price", "items"}
+
+
+def schema_of(**fields: JSONValue) -> DetailRules:
+    return DetailRules(match=("/product/*",), config={"schema": fields})
+
+
+def test_a_changed_rule_begins_with_the_fields_that_did_not_change(profile: KindProfile) -> None:
+    old = schema_of(title="h1", price=".price", sku=".sku")
+    known = profile.model_copy(update={"marks": marks_of(old)})
+    assert inherited(marks_of(old), [known]).fields.keys() == profile.fields.keys() & {
+        "title",
+        "price",
+        "sku",
+    }
+    new = inherited(marks_of(schema_of(title="h1", price=".cost", weight="b")), [KindProfile(), known])
+    assert new.fields == {"title": profile.fields["title"]}
+    assert (new.pages, new.markers) == (profile.pages, ())
+    broken = [{"title": None, "price": 1.0}] * 20
+    assert watched(pages(broken), new).pages is not None  # the old field is watched from the first run on
+    odd = [{"title": f"Another {n}", "price": "?"} for n in range(40)]
+    assert watched(pages(odd), new).pages is None  # and the new one is not
+
+
+def test_a_rule_with_another_actor_or_other_fields_begins_with_nothing(profile: KindProfile) -> None:
+    known = profile.model_copy(update={"marks": marks_of(schema_of(title="h1"))})
+    others = (
+        schema_of(title="h2"),
+        schema_of(name="h1"),
+        schema_of(title="h1").model_copy(update={"actor": "extract_list"}),
+        DetailRules(match=("/product/*",), config={"schema": "${inputs.schema}"}),
+    )
+    for other in others:
+        assert inherited(marks_of(other), [known]) == KindProfile()
+    assert inherited(marks_of(schema_of(title="h1")), [profile]) == KindProfile()  # of an older release
