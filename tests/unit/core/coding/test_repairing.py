@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from tests.unit.core.coding.words import Words, drafts
 
 from agentic.core.coding import (
+    CodeFinding,
     CodeFingerprinter,
     CodingError,
     CompileOutput,
+    GeneratedCode,
     GenerationRequest,
     GeneratorInput,
     RepairEnd,
@@ -23,11 +25,13 @@ from agentic.core.coding import (
 from agentic.core.coding.executors.generator import listed
 from agentic.core.coding.repairing.judging import RepairState, judge
 from agentic.core.graph import (
+    Executor,
     ExecutorKind,
     MemoryCheckpointStore,
     WorkflowBuilder,
     WorkflowConfig,
     executor,
+    handler,
 )
 from agentic.core.llm import ScriptedModel, TieredModel
 
@@ -65,6 +69,34 @@ async def test_a_repair_ends_when_the_errors_no_longer_change() -> None:
     assert (result.code, result.best_round) == ("red green\n", 2)
     assert "The same errors came back." in model.requests[-1].messages[-1].text
     assert model.remaining_count == 1
+
+
+class Cases(Executor):
+    """A draft passes if it has all words; each one is a test, and all fail with the same words."""
+
+    @handler
+    async def on_code(self, given: GeneratedCode) -> TestOutput:
+        failed = [word for word in ("red", "green", "blue") if word not in given.code]
+        findings = tuple(CodeFinding(test=word, text="no") for word in failed)
+        return TestOutput(
+            code=given.code,
+            language=given.language,
+            passed=not failed,
+            errors=tuple(map(str, findings)),
+            findings=findings,
+            test_count=3,
+            tests_passed=3 - len(failed),
+        )
+
+
+@pytest.mark.requirement("LG05")
+async def test_a_repair_continues_while_other_tests_fail_than_before() -> None:
+    model = drafts("red green", "red blue", "green blue", "red green blue")
+    assert (await repaired(RepairEngine("repair", model, [Cases("test")]))).rounds == 4
+    stuck = await repaired(
+        RepairEngine("repair", drafts("red green", "green red", "red green!"), [Cases("t")])
+    )
+    assert (stuck.ended, stuck.rounds) == (RepairEnd.STUCK, 3)
 
 
 @pytest.mark.requirement("LG05")

@@ -76,6 +76,7 @@ class RepairState(BaseModel):
 
     Attributes:
         fingerprints: Of the errors of each round.
+        failed_tests: Names of the tests that the last draft failed.
         unchanged: Rounds in a row that changed nothing.
         best: The best draft.
         score: Its score; greater is better.
@@ -84,6 +85,7 @@ class RepairState(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     fingerprints: tuple[str, ...] = ()
+    failed_tests: tuple[str, ...] = ()
     unchanged: int = Field(default=0, ge=0)
     best: RepairResult | None = None
     score: tuple[int, int, int] = (-1, 0, 0)
@@ -104,7 +106,10 @@ def judge(
     fingerprint = "" if output.passed else found.key
     score = score_of(output, position)
     is_better = score > state.score
-    is_unchanged = not is_better and state.fingerprints[-1:] == (fingerprint,)
+    # Failures of different tests often have the same words, so the same fingerprint.
+    failed_tests = tuple(sorted({one.test for one in output.findings if one.test}))
+    is_same = state.fingerprints[-1:] == (fingerprint,) and state.failed_tests == failed_tests
+    is_unchanged = is_same and not is_better
     unchanged = state.unchanged + 1 if is_unchanged else 0
     fingerprints = (*state.fingerprints, fingerprint)
     best = state.best
@@ -122,7 +127,11 @@ def judge(
         best=best,
     )
     state = RepairState(
-        fingerprints=fingerprints, unchanged=unchanged, best=best, score=max(score, state.score)
+        fingerprints=fingerprints,
+        failed_tests=failed_tests,
+        unchanged=unchanged,
+        best=best,
+        score=max(score, state.score),
     )
     return state, verdict
 
