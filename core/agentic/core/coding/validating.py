@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 
 from agentic.core.coding.errors import CodingError
@@ -44,6 +45,11 @@ class CodeValidation:
     def compiler_errors(self) -> tuple[str, ...]:
         """The findings as texts."""
         return tuple(map(str, self.findings))
+
+
+FITS = CodeValidation(passed=True, findings=(), feedback="", execution_time_ms=0, report=CheckReport())
+"""The result of a check of code that has nothing to fit to."""
+_NO_TESTS = CodeFinding(text="there are no tests: write at least one")
 
 
 class SandboxValidator:
@@ -99,8 +105,11 @@ class SandboxValidator:
             SandboxError: The check could not run.
         """
         found = self.find(language)
-        check = found.coherence or found.compile
-        return await self._checked(found, check, code, tests, "The code and the tests do not fit together")
+        failed = "The code and the tests do not fit together"
+        if not tests.strip():
+            feedback = feedback_of(f"{failed}:", (_NO_TESTS,), {})
+            return dataclasses.replace(FITS, passed=False, findings=(_NO_TESTS,), feedback=feedback)
+        return await self._checked(found, found.coherence or found.compile, code, tests, failed)
 
     async def lint(self, code: str, language: str) -> CodeValidation:
         """Check the style of code.

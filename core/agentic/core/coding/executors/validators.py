@@ -15,7 +15,7 @@ from agentic.core.coding.messages import (
     TestInput,
     TestOutput,
 )
-from agentic.core.coding.validating import CodeValidation, SandboxValidator
+from agentic.core.coding.validating import FITS, CodeValidation, SandboxValidator
 from agentic.core.graph import Executor, ExecutorKind, RetryPolicy, WorkflowContext, handler
 from agentic.core.sandbox import Sandbox
 from agentic.core.types import JSONValue
@@ -115,16 +115,14 @@ class CoherenceValidator(_CodeValidator):
     """Checks that code and tests that were made apart fit together. Sends :class:`CoherenceOutput`.
 
     Nothing is run, so the types or the signatures of a program are enough: the check finds tests that use
-    names which the program does not have, before its logic is written. The predecessor called this the
-    liaison architect.
+    names which the program does not have, before its logic is written. Code that comes alone has nothing to
+    fit to, and passes unless it is empty. The predecessor called this the liaison architect.
     """
 
     @handler
     async def on_code(self, given: AnyCode, ctx: WorkflowContext[Never, str]) -> CoherenceOutput:
         """Check code with its tests, or tests with the program that they were written for."""
-        program = getattr(given, "program", "")
-        tests = given.code if program else getattr(given, "tests", "") or self.tests
-        found = await self.validator.check_coherence(program or given.code, given.language, tests)
+        found = await self._check(given)
         output = CoherenceOutput.model_validate(_facts(given, found))
         await self._tell(f"Coherence: {_verdict(found)}", ctx)
         return output
@@ -135,6 +133,13 @@ class CoherenceValidator(_CodeValidator):
     ) -> CoherenceOutput:
         """Check code as a JSON value."""
         return await self.on_code(CodeToValidate.model_validate(value), ctx)
+
+    async def _check(self, given: AnyCode) -> CodeValidation:
+        program = getattr(given, "program", "")
+        tests = given.code if program else getattr(given, "tests", "") or self.tests
+        if given.code.strip() and not program and not tests:
+            return FITS
+        return await self.validator.check_coherence(program or given.code, given.language, tests)
 
 
 class LintValidator(_CodeValidator):
