@@ -336,6 +336,23 @@ class SubTaskRequest(CodingMessage):
     context: str | None = None
 
 
+CodingTask = GeneratorInput | GenerationRequest | SubTaskRequest | dict[str, JSONValue]
+"""A task for a worker that writes code; a JSON value has the fields of a :class:`GeneratorInput`."""
+
+
+def input_of(task: CodingTask) -> GeneratorInput:
+    """Return a task in the form that has room for all of it."""
+    match task:
+        case GeneratorInput():
+            return task
+        case GenerationRequest():
+            return GeneratorInput(prompt=task.task, language=task.language)
+        case SubTaskRequest():
+            return GeneratorInput(prompt=task.task, language=task.language, context=task.context)
+        case _:
+            return GeneratorInput.model_validate(task)
+
+
 class SubTaskResult(CodingMessage):
     """The result of a part of a larger task."""
 

@@ -7,12 +7,7 @@ from typing import ClassVar, Never
 
 from agentic.core.coding.errors import NoCodeError
 from agentic.core.coding.languages.registry import find_language
-from agentic.core.coding.messages import (
-    GeneratedCode,
-    GenerationRequest,
-    GeneratorInput,
-    SubTaskRequest,
-)
+from agentic.core.coding.messages import CodingTask, GeneratedCode, GeneratorInput, input_of
 from agentic.core.graph import Executor, ExecutorKind, FailedAttempt, RetryPolicy, WorkflowContext, handler
 from agentic.core.llm import ChatMessage, LLMAdapter, ModelRequest
 from agentic.core.types import JSONValue
@@ -66,8 +61,9 @@ class LLMGeneratorExecutor(Executor):
         self.yields_status = yields_status
 
     @handler
-    async def on_input(self, given: GeneratorInput, ctx: WorkflowContext[Never, str]) -> GeneratedCode:
-        """Write code for an input."""
+    async def on_task(self, task: CodingTask, ctx: WorkflowContext[Never, str]) -> GeneratedCode:
+        """Write code for a task."""
+        given = input_of(task)
         language = find_language(given.language)
         found = [*given.previous_errors, *(one for one in ctx.previous_errors if not _is_failed_try(one))]
         errors = [*map(_feedback, found), *_failed_tries(ctx)]
@@ -95,28 +91,12 @@ class LLMGeneratorExecutor(Executor):
         )
 
     @handler
-    async def on_request(self, request: GenerationRequest, ctx: WorkflowContext[Never, str]) -> GeneratedCode:
-        """Write code for a task."""
-        return await self.on_input(GeneratorInput(prompt=request.task, language=request.language), ctx)
-
-    @handler
-    async def on_sub_task(self, request: SubTaskRequest, ctx: WorkflowContext[Never, str]) -> GeneratedCode:
-        """Write code for a part of a task."""
-        given = GeneratorInput(prompt=request.task, language=request.language, context=request.context)
-        return await self.on_input(given, ctx)
-
-    @handler
     async def on_code(self, made: GeneratedCode, ctx: WorkflowContext[Never, str]) -> GeneratedCode:
         """Write code for the same prompt as another generator, with its code as context."""
         given = GeneratorInput(
             prompt=made.prompt, language=made.language, context=made.code, tests=made.tests
         )
-        return await self.on_input(given, ctx)
-
-    @handler
-    async def on_value(self, value: dict[str, JSONValue], ctx: WorkflowContext[Never, str]) -> GeneratedCode:
-        """Write code for an input as a JSON value."""
-        return await self.on_input(GeneratorInput.model_validate(value), ctx)
+        return await self.on_task(given, ctx)
 
     async def advice(self, language: str, errors: str, ctx: WorkflowContext[Never, str]) -> str:  # noqa: ARG002
         """Return text to add to a prompt; nothing here, subclasses may know something.

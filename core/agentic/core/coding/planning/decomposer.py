@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from agentic.core.coding.errors import BadPlanError
 from agentic.core.coding.languages.registry import find_language
-from agentic.core.coding.messages import GenerationRequest, GeneratorInput, SubTaskRequest
+from agentic.core.coding.messages import CodingTask, input_of
 from agentic.core.coding.planning.plan import CodePlan, CodeTaskKind, usual_plan
 from agentic.core.graph import Executor, ExecutorKind, RetryPolicy, WorkflowContext, handler
 from agentic.core.llm import ChatMessage, LLMAdapter, ModelRequest
@@ -49,8 +49,9 @@ class TaskDecomposer(Executor):
         self.model = model
 
     @handler
-    async def on_input(self, given: GeneratorInput, ctx: WorkflowContext) -> CodePlan:
-        """Divide a task, which may have a context."""
+    async def on_task(self, given: CodingTask, ctx: WorkflowContext) -> CodePlan:
+        """Divide a task, with its context."""
+        given = input_of(given)
         task = f"{given.prompt}\n\nContext:\n{given.context}" if given.context else given.prompt
         language = find_language(given.language).name
         model = self.model
@@ -65,22 +66,6 @@ class TaskDecomposer(Executor):
             except ValueError as exc:
                 faults.append(str(exc))
         raise BadPlanError(self.id, faults[-1])
-
-    @handler
-    async def on_request(self, request: GenerationRequest, ctx: WorkflowContext) -> CodePlan:
-        """Divide a task."""
-        return await self.on_input(GeneratorInput(prompt=request.task, language=request.language), ctx)
-
-    @handler
-    async def on_sub_task(self, request: SubTaskRequest, ctx: WorkflowContext) -> CodePlan:
-        """Divide a part of a task."""
-        given = GeneratorInput(prompt=request.task, language=request.language, context=request.context)
-        return await self.on_input(given, ctx)
-
-    @handler
-    async def on_value(self, value: dict[str, JSONValue], ctx: WorkflowContext) -> CodePlan:
-        """Divide a task as a JSON value."""
-        return await self.on_input(GeneratorInput.model_validate(value), ctx)
 
 
 async def _ask(model: LLMAdapter, task: str, language: str, faults: Sequence[str]) -> str:

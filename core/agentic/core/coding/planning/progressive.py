@@ -12,11 +12,11 @@ from agentic.core.coding.executors.validators import (
 )
 from agentic.core.coding.messages import (
     CodingMessage,
-    GenerationRequest,
+    CodingTask,
     GeneratorInput,
     LockedPart,
-    SubTaskRequest,
     ValidatorOutput,
+    input_of,
 )
 from agentic.core.coding.planning.locking import LockValidator
 from agentic.core.coding.planning.plan import CodePlan, CodeTaskKind, usual_plan
@@ -34,7 +34,6 @@ from agentic.core.graph import (
 )
 from agentic.core.llm import LLMAdapter
 from agentic.core.sandbox import Sandbox
-from agentic.core.types import JSONValue
 
 _PLAN, _DONE = "plan", "done"
 
@@ -125,26 +124,11 @@ class ProgressiveWriter(Executor):
         return result.output(ProgressiveResult)
 
     @handler
-    async def on_input(self, given: GeneratorInput, ctx: WorkflowContext) -> ProgressiveResult:
-        """Write a program by the usual plan. Tests that come with the input are not written again."""
-        task = f"{given.prompt}\n\nContext:\n{given.context}" if given.context else given.prompt
-        return await self.on_plan(usual_plan(task, given.language, given.tests), ctx)
-
-    @handler
-    async def on_request(self, request: GenerationRequest, ctx: WorkflowContext) -> ProgressiveResult:
-        """Write a program for a task."""
-        return await self.on_plan(usual_plan(request.task, request.language), ctx)
-
-    @handler
-    async def on_sub_task(self, request: SubTaskRequest, ctx: WorkflowContext) -> ProgressiveResult:
-        """Write a program for a part of a task."""
-        given = GeneratorInput(prompt=request.task, language=request.language, context=request.context)
-        return await self.on_input(given, ctx)
-
-    @handler
-    async def on_value(self, value: dict[str, JSONValue], ctx: WorkflowContext) -> ProgressiveResult:
-        """Write a program for an input as a JSON value."""
-        return await self.on_input(GeneratorInput.model_validate(value), ctx)
+    async def on_task(self, task: CodingTask, ctx: WorkflowContext) -> ProgressiveResult:
+        """Write a program by the usual plan. Tests that come with the task are not written again."""
+        given = input_of(task)
+        whole = f"{given.prompt}\n\nContext:\n{given.context}" if given.context else given.prompt
+        return await self.on_plan(usual_plan(whole, given.language, given.tests), ctx)
 
 
 class _Stages(Executor):

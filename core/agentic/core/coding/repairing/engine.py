@@ -12,7 +12,7 @@ from agentic.core.coding.errors import CodingError
 from agentic.core.coding.executors.generator import ERRORS_META, LLMGeneratorExecutor, listed
 from agentic.core.coding.executors.validators import CompileValidatorExecutor, TestValidatorExecutor
 from agentic.core.coding.fingerprints import CodeFingerprinter
-from agentic.core.coding.messages import GenerationRequest, GeneratorInput, SubTaskRequest, ValidatorOutput
+from agentic.core.coding.messages import CodingTask, ValidatorOutput, input_of
 from agentic.core.coding.repairing.judging import (
     RepairEnd,
     RepairResult,
@@ -37,7 +37,6 @@ from agentic.core.llm import ErrorFingerprinter, LLMAdapter, ModelRequest
 from agentic.core.llm.wrappers.tiered import Tier
 from agentic.core.logging import get_logger
 from agentic.core.sandbox import Sandbox
-from agentic.core.types import JSONValue
 
 MAX_ROUNDS = 5
 _STATE, _DRAFT = "repair", "draft"
@@ -97,26 +96,10 @@ class RepairEngine(Executor):
         return (self.workflow,)
 
     @handler
-    async def on_input(self, given: GeneratorInput, ctx: WorkflowContext) -> RepairResult:
-        """Write and repair a program."""
-        result = await ctx.run_workflow(self.workflow, given)
-        return result.output(RepairResult)
-
-    @handler
-    async def on_request(self, request: GenerationRequest, ctx: WorkflowContext) -> RepairResult:
+    async def on_task(self, task: CodingTask, ctx: WorkflowContext) -> RepairResult:
         """Write and repair a program for a task."""
-        return await self.on_input(GeneratorInput(prompt=request.task, language=request.language), ctx)
-
-    @handler
-    async def on_sub_task(self, request: SubTaskRequest, ctx: WorkflowContext) -> RepairResult:
-        """Write and repair a part of a task."""
-        given = GeneratorInput(prompt=request.task, language=request.language, context=request.context)
-        return await self.on_input(given, ctx)
-
-    @handler
-    async def on_value(self, value: dict[str, JSONValue], ctx: WorkflowContext) -> RepairResult:
-        """Write and repair a program for an input as a JSON value."""
-        return await self.on_input(GeneratorInput.model_validate(value), ctx)
+        result = await ctx.run_workflow(self.workflow, input_of(task))
+        return result.output(RepairResult)
 
 
 class RepairPick:

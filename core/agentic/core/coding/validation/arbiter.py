@@ -8,11 +8,9 @@ from typing import Never
 from agentic.core.coding.errors import CodingError, NoCandidateError
 from agentic.core.coding.findings import FindingLevel
 from agentic.core.coding.messages import (
+    CodingTask,
     CompileOutput,
-    GenerationRequest,
-    GeneratorInput,
     LintOutput,
-    SubTaskRequest,
     TestOutput,
     ValidatorOutput,
 )
@@ -125,9 +123,7 @@ class _Candidate(Executor):
         return (self.workflow,)
 
     @handler
-    async def on_task(
-        self, task: GeneratorInput | GenerationRequest | SubTaskRequest, ctx: WorkflowContext[Never, str]
-    ) -> ValidationReport:
+    async def on_task(self, task: CodingTask, ctx: WorkflowContext[Never, str]) -> ValidationReport:
         """Write and check code for a task."""
         result = await ctx.run_workflow(self.workflow, task)
         for output in result.outputs:
