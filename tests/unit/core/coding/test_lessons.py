@@ -190,6 +190,10 @@ def test_a_lesson_has_no_secrets() -> None:
     assert without_secrets("plain words stay") == "plain words stay"
 
 
+def test_marks_of_a_block_in_a_change_do_not_end_its_block() -> None:
+    assert str(lesson(change="-a\n+```\n+b")) == "- E1: no x\n````diff\n-a\n+```\n+b\n````"
+
+
 @given(st.text(max_size=300), st.text(max_size=300), st.lists(st.integers(1, 30), max_size=25))
 def test_any_two_drafts_give_lessons_of_limited_size(old: str, new: str, lines: list[int]) -> None:
     found = lessons_of(

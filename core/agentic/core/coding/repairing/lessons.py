@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from agentic.core.bus import Bus, KeyConflictError, KeyEntry, KeyValue
 from agentic.core.bus.subjects import token
+from agentic.core.coding.executors.generator import fenced
 from agentic.core.coding.messages import CodingMessage
 
 KEPT_S = 90 * 86_400.0
@@ -45,7 +46,7 @@ class Lesson(CodingMessage):
     known_from: tuple[str, ...] = Field(default=(), max_length=_MAX_KNOWN)
 
     def __str__(self) -> str:
-        return f"- {self.error}\n```diff\n{self.change}\n```"
+        return f"- {self.error}\n{fenced(self.change, 'diff')}"
 
 
 class LessonStore(Protocol):
