@@ -47,7 +47,6 @@ class CodeCheck:
         files: Name -> text: files beside the code, such as a configuration.
         keep: Patterns of the files that it writes and that ``read`` needs.
         environment: Its variables.
-        process_count: Processes and threads that it may have; the limit of the run if that is higher.
     """
 
     command: tuple[str, ...]

@@ -21,7 +21,7 @@ class ValidatorVerdict(CodingMessage):
     Attributes:
         validator: Its id.
         passed: Whether it accepted the code.
-        error_count: Its findings that are errors; its warnings do not count.
+        error_count: Its findings if it did not accept the code, else 0.
         test_count: Tests that ran; 0 for other validators.
         tests_passed: Tests that passed.
         execution_time_ms: Time of its run.
