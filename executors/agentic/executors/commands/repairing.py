@@ -1,4 +1,4 @@
-"""``agentic pipelines repair``: finds fields again whose selectors match nothing since a redesign."""
+"""``agentic pipelines repair``: finds fields and other parts again that break by a redesign."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ import typer
 
 from agentic.core.cli import print_json, print_line, print_rows
 from agentic.core.types import JSONValue
+from agentic.executors.commands.part_repairs import as_row, look_at, name_of_actor, print_repairs
 from agentic.executors.commands.shared.options import AsJson, InProject, OptionError, write_file
-from agentic.executors.commands.shared.page_trees import fetch_pages, tree_of
 from agentic.executors.commands.shared.yaml_text import yaml_text
 
 if TYPE_CHECKING:
+    from agentic.core.pipeline.repairs.proposals import Repair
+    from agentic.core.pipeline.repairs.searches import SeenPage
     from agentic.core.wrappers import Abstained, Found, PageTree, PlaceChoice, Wrapper
 
 MAX_PAGES = 6
@@ -58,21 +60,30 @@ def propose_repair(  # noqa: PLR0913 - one option each
 ) -> None:
     """Find the fields again whose selectors match nothing since a redesign, and print new rules.
 
-    The pages of the rows are fetched. Nothing is stored: check the proposal, then add the new file. A field
-    without a sure new place keeps its rule.
+    Start pages that moved, lists, links to the next page, keys of JSON and login forms are looked at, too.
+    The pages of the rows are fetched. Nothing is stored: check the proposal, then add the new file. A part
+    without a sure new place stays as it is.
     """
+    from agentic.core.pipeline.repairs.proposals import RepairProposal, apply_changes
+    from agentic.core.pipeline.repairs.spec_parts import parts_of
     from agentic.core.wrappers import Found, StoredPage, repair, with_locators
     from agentic.core.wrappers import choose as take_choice
     from agentic.executors.commands.pipelines import read_pipeline
     from agentic.mappers.catalog.pipelines import as_written
 
-    data = copy.deepcopy(as_written(read_pipeline(target, project)))
+    data: JSONValue = copy.deepcopy(as_written(read_pipeline(target, project)))
     rules = _rules_in(data)
-    if not rules:
-        raise OptionError(f"{target} has no schema of fields; only fields of extract_detail can be repaired")
-    stored = _stored_rows(rows)[:MAX_PAGES]
-    urls = [str(row["url"]) for row in stored]
-    trees = [tree_of(page) for page in asyncio.run(fetch_pages(urls, allow_private_host or ()))]
+    if not rules and not parts_of(data, name_of_actor).has_any:
+        raise OptionError(
+            f"{target} has no part that can be repaired: a schema of fields, a list, JSON, a login form, or "
+            "a start page that is known before the run"
+        )
+    all_rows = _stored_rows(rows)
+    urls = [str(row["url"]) for row in all_rows[:MAX_PAGES]] if rules else []
+    seen, repairs = asyncio.run(look_at(data, all_rows, urls, allow_private_host or ()))
+    trees, stored = _readable(seen, all_rows)
+    if urls and not trees and not repairs:
+        raise OptionError(f"no page of the rows can be read: {_fault_of(seen[0])}")
     known = _wrappers(rules, stored, trees, wrappers or ())
     broken = [name for name in known if not _works(known[name], trees, stored)]
     pages = [StoredPage(tree, row) for tree, row in zip(trees, stored, strict=True)]
@@ -82,16 +93,50 @@ def propose_repair(  # noqa: PLR0913 - one option each
     for name, result in results.items():
         if isinstance(result, Found):
             rules[name] = with_locators(rules[name], result.locators, is_list=known[name].is_list)
-    found = [_row(name, known[name], results.get(name)) for name in known]
+    found = [_row(name, known[name], results.get(name)) for name in known] if trees else []
     if as_json:
-        print_json(found)
+        print_json([*found, *map(as_row, repairs)])
     else:
-        shown = [{**row, "new": str(row["new"])[:_SHOWN], "selector": str(row["selector"])} for row in found]
-        print_rows("Fields", ["field", "state", "selector", "new", "score"], shown)
+        _print_fields(found, repairs, unread=len(urls) - len(trees))
+    changes = [change for one in repairs if isinstance(one, RepairProposal) for change in one.changes]
+    data = apply_changes(data, changes)
     if out is not None:
         write_file(out, yaml_text(data).encode(), "--out")
         if not as_json:
             print_line(f"wrote {out}")
+
+
+def _print_fields(found: Sequence[Row], repairs: Sequence[Repair], *, unread: int) -> None:
+    if found:
+        shown = [{**row, "new": str(row["new"])[:_SHOWN], "selector": str(row["selector"])} for row in found]
+        print_rows("Fields", ["field", "state", "selector", "new", "score"], shown)
+    if unread:
+        print_line(f"{unread} pages of the rows are gone, or show a login or consent wall instead")
+    if repairs:
+        print_repairs(repairs)
+    elif not found:
+        print_line("nothing is broken")
+
+
+def _readable(seen: Sequence[SeenPage], rows: Sequence[Row]) -> tuple[list[PageTree], list[Row]]:
+    """Return the pages that still show their rows, and these rows."""
+    from agentic.core.pipeline.repairs.start_pages import start_fault
+
+    pairs = [
+        (one.tree, row)
+        for one, row in zip(seen, rows, strict=False)
+        if one.tree is not None and start_fault(one.sight) is None
+    ]
+    return [tree for tree, _ in pairs], [row for _, row in pairs]
+
+
+def _fault_of(seen: SeenPage) -> str:
+    from agentic.core.pipeline.repairs.start_pages import start_fault
+
+    fault = start_fault(seen.sight)
+    if fault is not None:
+        return f"{seen.url} {fault.message}"
+    return seen.fault or f"{seen.final_url} is not HTML; give pages that people read"
 
 
 def _rules_in(data: JSONValue) -> Rules:

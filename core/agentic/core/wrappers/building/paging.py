@@ -127,12 +127,24 @@ def _links(tree: PageTree, rows: Collection[int]) -> Iterator[tuple[int, str]]:
                 yield number, url
 
 
-def _next(index: SelectorIndex, rows: Collection[int]) -> Paging | None:
-    tree = index.tree
+def next_link(tree: PageTree, rows: Collection[int] = ()) -> tuple[int, str] | None:
+    """Return the element and the address of the likeliest link to the next page; None if nothing says so.
+
+    Args:
+        tree: The page.
+        rows: The rows of the list, which hold none of these links.
+    """
     found = [(_is_next(tree, number), -number, number, url) for number, url in _links(tree, rows)]
     rank, _, number, url = max(found, default=(0, 0, 0, ""))
-    if not rank:
+    return (number, url) if rank else None
+
+
+def _next(index: SelectorIndex, rows: Collection[int]) -> Paging | None:
+    tree = index.tree
+    link = next_link(tree, rows)
+    if link is None:
         return None
+    number, url = link
     selector = next((css for css in _next_selectors(tree, number) if _first(tree, css) == number), None)
     if selector is not None:
         return Paging("next", selector, (url,))

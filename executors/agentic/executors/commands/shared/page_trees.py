@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
 from agentic.core.errors import AgenticError
@@ -10,8 +11,11 @@ from agentic.core.hooks import get_registry
 from agentic.executors.commands.shared.options import OptionError
 
 if TYPE_CHECKING:
-    from agentic.core.actors import Page
+    from agentic.core.actors import ActorContext, Page
+    from agentic.core.pipeline.repairs.searches import SeenPage
     from agentic.core.wrappers import PageTree
+
+MAX_MAPPED = 2_000
 
 
 async def fetch_pages(urls: Sequence[str], private_hosts: Sequence[str]) -> list[Page]:
@@ -21,20 +25,75 @@ async def fetch_pages(urls: Sequence[str], private_hosts: Sequence[str]) -> list
         OptionError: A host is private, and may not be asked.
         AgenticError: A page cannot be fetched.
     """
-    from agentic.core.actors import ActorContext, PageOutput
-    from agentic.core.http import HttpPolicy, open_fetcher
-    from agentic.core.pipeline.steps.calls import call_until_done
+    async with open_pages(private_hosts) as pages:
+        return [await pages.fetched(url) for url in urls]
 
-    fetch = get_registry().actors["fetch"]
+
+@asynccontextmanager
+async def open_pages(private_hosts: Sequence[str]) -> AsyncGenerator[FetchedPages, None]:
+    """Open a source of pages.
+
+    Raises:
+        OptionError: A host is private, and may not be asked.
+    """
+    from agentic.core.actors import ActorContext
+    from agentic.core.http import HttpPolicy, open_fetcher
+
     try:
         async with open_fetcher(HttpPolicy(allow_private_hosts=tuple(private_hosts))) as http:
-            ctx = ActorContext(http=http)
-            given: list[Mapping[str, object]] = [{"url": url, "mode": "http"} for url in urls]
-            return [cast(PageOutput, await call_until_done(fetch, ctx, one)).page for one in given]
+            yield FetchedPages(ActorContext(http=http))
     except AgenticError as exc:
         if getattr(exc, "failure_class", "") != "private_address":
             raise
         raise OptionError(f"{exc}, here with --allow-private-host") from exc
+
+
+class FetchedPages:
+    """Pages of sites from the actors ``fetch`` and ``sitemap``.
+
+    Args:
+        ctx: Sends the requests.
+    """
+
+    def __init__(self, ctx: ActorContext) -> None:
+        self._ctx = ctx
+
+    async def fetched(self, url: str) -> Page:
+        """Return a page. Raises the error of the actor if it cannot be fetched."""
+        from agentic.core.actors import PageOutput
+        from agentic.core.pipeline.steps.calls import call_until_done
+
+        fetch = get_registry().actors["fetch"]
+        given: Mapping[str, object] = {"url": url, "mode": "http"}
+        return cast(PageOutput, await call_until_done(fetch, self._ctx, given)).page
+
+    async def page(self, url: str) -> SeenPage:
+        """Return the answer for an address, an error status included.
+
+        Raises:
+            AgenticError: The host is private, and may not be asked.
+        """
+        from agentic.core.pipeline.repairs.searches import SeenPage
+
+        try:
+            page = await self.fetched(url)
+        except AgenticError as exc:
+            if getattr(exc, "failure_class", "") == "private_address":
+                raise
+            return SeenPage(url, getattr(exc, "status", None), fault=str(exc))
+        return SeenPage(url, page.status, page)
+
+    async def sitemap(self, url: str) -> Sequence[str]:
+        """Return the addresses in the maps of a page's site, up to 2,000; none without a map."""
+        from agentic.core.actors import LinksOutput
+        from agentic.core.pipeline.steps.calls import call_until_done
+
+        sitemap = get_registry().actors["sitemap"]
+        given: Mapping[str, object] = {"sites": [url], "max_urls": MAX_MAPPED}
+        try:
+            return cast(LinksOutput, await call_until_done(sitemap, self._ctx, given)).list_item_urls
+        except AgenticError:
+            return ()
 
 
 def tree_of(page: Page) -> PageTree:

@@ -12,11 +12,11 @@ from turbohtml import Document, Element
 from agentic.core.http import HttpRequest
 from agentic.core.http.urls import origin_of
 from agentic.core.reading.addresses import base_of
+from agentic.core.reading.controls import controls_of, is_disabled
 
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 PLAIN = "text/plain"
-CONTROLS = "input[name], select[name], textarea[name], button[name]"
 SUBMITS = "button:not([type]), button[type=submit], input[type=submit], input[type=image]"
 # Sent only when clicked, or never from here.
 NOT_SENT = frozenset({"submit", "button", "reset", "image", "file"})
@@ -93,7 +93,7 @@ def request_of(
 
 def _form(document: Document, node: Element, url: str) -> Form:
     action = (node.attr("action") or "").strip()
-    controls = list(_controls(document, node))
+    controls = list(controls_of(document, node))
     enctype = (node.attr("enctype") or "").lower()
     return Form(
         action=urljoin(base_of(document, url), action) if action else url,
@@ -102,16 +102,6 @@ def _form(document: Document, node: Element, url: str) -> Form:
         pairs=[*(pair for control in controls for pair in _pairs(control)), *_clicked(node)],
         names=frozenset(control.attr("name") or "" for control in controls),
     )
-
-
-def _controls(document: Document, form: Element) -> Iterator[Element]:
-    """Yield the fields of a form, those outside that name it included; disabled ones are none."""
-    name = form.attr("id")
-    for node in document.select(CONTROLS) if name else form.select(CONTROLS):
-        owner = node.attr("form")
-        is_within = owner is None and _is_below(node, form)
-        if (is_within or (owner is not None and owner == name)) and not _is_disabled(node):
-            yield node
 
 
 def _pairs(control: Element) -> Iterator[tuple[str, str]]:
@@ -148,20 +138,12 @@ def _value_of(option: Element) -> str:
 
 def _clicked(form: Element) -> Iterator[tuple[str, str]]:
     """Yield the name and value of the button that sends the form, if it has a name."""
-    button = next((node for node in form.select(SUBMITS) if not _is_disabled(node)), None)
+    button = next((node for node in form.select(SUBMITS) if not is_disabled(node)), None)
     if button is not None and (name := button.attr("name")):
         if button.attr("type") == "image":
             yield from ((f"{name}.x", "0"), (f"{name}.y", "0"))
         else:
             yield name, button.attr("value") or ""
-
-
-def _is_below(node: Element, ancestor: Element) -> bool:
-    return ancestor in node.ancestors
-
-
-def _is_disabled(node: Element) -> bool:
-    return node.attr("disabled") is not None or node.closest("fieldset[disabled]") is not None
 
 
 def _encoded(enctype: str, pairs: Pairs, boundary: Callable[[], str]) -> tuple[str, bytes]:

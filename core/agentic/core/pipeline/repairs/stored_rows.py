@@ -1,0 +1,140 @@
+"""Rows of earlier runs, found again on a page of another layout."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from agentic.core.http import HttpError, canonical_url
+from agentic.core.reading.addresses import absolute, base_of
+from agentic.core.types import JSONValue
+from agentic.core.wrappers import PageTree
+from agentic.core.wrappers.words import plain, words_of
+
+MAX_ROWS = 30
+"""Rows that are looked for; a file begins with the rows of the first page of a list."""
+
+MIN_ROWS = 3
+MIN_SHARE = 0.2
+"""A list must show at least this number and share of the rows, unless fewer are stored."""
+
+MIN_TELLING = 6
+"""Letters and digits of a text that says which row it belongs to."""
+
+MAX_TEXT = 300
+_BESIDE_TAGS = frozenset({"aside", "footer", "header", "nav"})
+_BESIDE_WORDS = frozenset(
+    (
+        "ad", "ads", "advert", "advertisement", "advertising", "also", "banner", "breadcrumb", "breadcrumbs",
+        "carousel", "facet", "facets", "filter", "filters", "footer", "history", "menu", "nav", "navigation",
+        "promo", "promoted", "promotion", "recent", "recently", "recommended", "recommendations",
+        "recommendation", "related", "sidebar", "similar", "sponsored", "suggested", "suggestions",
+        "upsell", "viewed",
+        "anzeige", "gesponsert", "ähnliche", "angesehen", "empfohlen", "zuletzt", "récemment", "similaires",
+        "sponsorisé", "patrocinado", "recientes", "relacionados",
+    )
+)  # fmt: skip
+"""Names and headings of blocks with some items beside the list."""
+
+
+class KnownRows:
+    """Rows of an earlier run.
+
+    Args:
+        rows: Field -> value; those with a ``url`` are found by their links.
+        moved: Address of a row -> where it leads now.
+    """
+
+    def __init__(
+        self, rows: Sequence[Mapping[str, JSONValue]], moved: Mapping[str, str] | None = None
+    ) -> None:
+        self.rows = rows[:MAX_ROWS]
+        self._by_url: dict[str, int] = {}
+        for number, row in enumerate(self.rows):
+            url = row.get("url")
+            for address in (url, (moved or {}).get(url)) if isinstance(url, str) else ():
+                if address and (key := _key(address)):
+                    self._by_url.setdefault(key, number)
+        self._by_text = _telling(self.rows)
+
+    @property
+    def least(self) -> int:
+        """The number of rows that a list must show."""
+        return min(len(self.rows), max(MIN_ROWS, math.ceil(MIN_SHARE * len(self.rows))))
+
+    def by_url(self, url: str) -> int | None:
+        """Return the number of the row at an address; None without one."""
+        return self._by_url.get(_key(url))
+
+    def by_text(self, text: str) -> int | None:
+        """Return the number of the row that alone has a text; None without one."""
+        return self._by_text.get(plain(text))
+
+    def found_on(self, tree: PageTree) -> dict[int, int]:
+        """Return the elements of a page that link to a row or have a text of it alone: number -> row."""
+        found: dict[int, int] = {}
+        for number in range(len(tree)):
+            if not 0 < tree.length(number) <= MAX_TEXT:
+                continue
+            row = self._by_text.get(tree.plain(number))
+            if row is not None:
+                found[number] = row
+        for number, url in links_of(tree):
+            row = self.by_url(url)
+            if row is not None:
+                found[number] = row
+        return found
+
+
+def links_of(tree: PageTree) -> Iterator[tuple[int, str]]:
+    """Yield each link of a page: its number and its address."""
+    base = base_of(tree.document, tree.url)
+    for number, tag in enumerate(tree.tags):
+        if tag == "a" and (href := tree.elements[number].attr("href")) and not href.startswith("#"):
+            url = absolute(base, href)
+            if url is not None:
+                yield number, url
+
+
+def is_beside(tree: PageTree, number: int) -> bool:
+    """Return whether an element is in a block beside the main part of a page: ads, "also viewed"."""
+    heading = _heading_before(tree, number)
+    if not _BESIDE_WORDS.isdisjoint(heading):
+        return True
+    for one in (number, *tree.ancestors(number)):
+        if tree.tags[one] == "body":
+            return False
+        if tree.tags[one] in _BESIDE_TAGS or not _BESIDE_WORDS.isdisjoint(tree.names[one]):
+            return True
+    return False
+
+
+def names_a_block_beside(name: str) -> bool:
+    """Return whether a key of JSON names a block beside the main part."""
+    return not _BESIDE_WORDS.isdisjoint(words_of(name))
+
+
+def _heading_before(tree: PageTree, number: int) -> frozenset[str]:
+    """Return the words of the heading before a block."""
+    return tree.heading_words(number)
+
+
+def _key(url: str) -> str:
+    try:
+        return canonical_url(url)
+    except HttpError:
+        return ""
+
+
+def _telling(rows: Sequence[Mapping[str, JSONValue]]) -> dict[str, int]:
+    """Return the texts that one row alone has, as letters and digits."""
+    owners = [
+        (text, number)
+        for number, row in enumerate(rows)
+        for name, value in row.items()
+        if name != "url" and isinstance(value, str) and len(text := plain(value)) >= MIN_TELLING
+    ]
+    pairs = set(owners)
+    counts = Counter(text for text, _ in pairs)
+    return {text: number for text, number in pairs if counts[text] == 1}
