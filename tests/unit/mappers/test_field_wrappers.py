@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from threading import Thread
 
 import pytest
 from sqlalchemy import func, select, update
+from tests.unit.core.pipeline.drift.healthy import KIND
 from tests.unit.core.wrappers.pages import LAMPS, learnt
+from tests.unit.mappers.test_held_pages import PAGES, SLICE, Crawl, drifted, page
 
-from agentic.core.pipeline.drift.learning import wrapper_keys
+from agentic.core.pipeline.crawl.follow import frontier_link
+from agentic.core.pipeline.crawl.store import CrawlBatch, CrawledPage, FrontierEntry, SliceId
+from agentic.core.pipeline.drift.learning import LearntField, wrapper_keys
 from agentic.core.pipeline.spec.spec import DetailRules
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import Wrapper, encode, merge
-from agentic.mappers import Database, ProjectModel, add_project
+from agentic.mappers import AgentModel, Database, ProjectModel, add_project
 from agentic.mappers.crawl.wrappers import (
     KEPT_WRAPPERS,
+    learn_wrappers,
     list_wrappers,
     load_wrappers,
     merge_wrappers,
@@ -31,6 +37,11 @@ KEYS = wrapper_keys(RULES)
 
 def keyed(wrappers: Mapping[str, Wrapper]) -> dict[str, Wrapper]:
     return {KEYS[name]: wrappers[name] for name in KEYS}
+
+
+def known(crawl: Crawl) -> dict[str, Wrapper]:
+    with crawl.database.reading() as session:
+        return load_wrappers(session, crawl.agent.project_id, "lamps", KEYS)
 
 
 def load(database: Database, project: ProjectModel, pipeline: str = "lamps") -> dict[str, Wrapper]:
@@ -123,6 +134,47 @@ def test_a_pipeline_keeps_a_limited_number_of_small_wrappers(
     assert longest is not None
     assert longest <= 2_048
     assert load(database, project).keys() == KEYS.keys()
+
+
+async def test_a_killed_crawl_teaches_the_pages_that_it_has_written_once(
+    database: Database, agent: AgentModel
+) -> None:
+    crawl = Crawl(database, agent)
+    store = crawl.store()
+    await store.seed([frontier_link(f"http://site/{number}", 0) for number in range(4)])
+    one, two, *_ = (await store.exchange(SLICE, CrawlBatch(), 4)).entries
+    fields = [LearntField(KIND.key, KEYS[name], learnt(LAMPS[:1])[name]) for name in KEYS]
+
+    def taught(entry: FrontierEntry) -> CrawledPage:
+        return replace(page(entry.url, entry.url_key, price=3.0), learnt=tuple(fields))
+
+    await store.exchange(SLICE, CrawlBatch(done=[taught(one)]), 0)
+    assert known(crawl) == {}  # killed here: only what has ended well is learnt
+    again = crawl.store()
+    await again.begin(SliceId(superstep=2))
+    await again.exchange(SliceId(superstep=2), CrawlBatch(done=[taught(one), taught(two)]), 0)
+    for _ in range(2):
+        with database.writing() as session:
+            learn_wrappers(session, crawl.execution, "lamps")
+        assert [wrapper.pages for wrapper in known(crawl).values()] == [2, 2]
+
+
+async def test_accepted_pages_take_the_place_of_those_before_and_others_teach_nothing(
+    database: Database, agent: AgentModel
+) -> None:
+    for is_accepted in (False, True):
+        crawl = Crawl(database, agent)
+        with database.writing() as session:
+            save_wrappers(session, agent.project_id, "lamps", keyed(learnt()))
+        store, _ = await drifted(crawl)
+        fields = tuple(LearntField(KIND.key, KEYS[name], learnt(LAMPS[:1])[name]) for name in KEYS)
+        await store.release(is_accepted=is_accepted)
+        (entry, *_) = (await store.exchange(SLICE, CrawlBatch(), PAGES)).entries
+        taught = replace(page(entry.url, entry.url_key, price=None), learnt=fields)
+        await store.exchange(SLICE, CrawlBatch(done=[taught]), 0)
+        with database.writing() as session:
+            learn_wrappers(session, crawl.execution, "lamps")
+        assert {wrapper.pages for wrapper in known(crawl).values()} == ({1} if is_accepted else {3})
 
 
 @pytest.mark.parametrize("text", ["nul \x00 here", "half \ud800 of a pair"])

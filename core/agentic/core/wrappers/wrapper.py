@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
 from agentic.core.types import JSONValue
@@ -19,6 +19,8 @@ VERSION = 1
 MAX_BYTES = 2_048
 MAX_EXAMPLES = 8
 MAX_EXAMPLE_CHARS = 60
+_PLAIN = ("name", "kind", "is_list", "words", "pages", "missing")
+_FINGERPRINT = tuple(one.name for one in fields(Fingerprint))
 _EMPTY: tuple[JSONValue, ...] = (None, "", [])
 
 
@@ -103,13 +105,17 @@ def merge(one: Wrapper, other: Wrapper) -> Wrapper:
 
 
 def encode(wrapper: Wrapper) -> bytes:
-    """Return a wrapper as canonical JSON of at most 2 KB: the same knowledge is the same bytes."""
+    """Return a wrapper as canonical JSON: the same knowledge is the same bytes.
+
+    It has at most 2 KB if the name of the field has at most 100 characters.
+    """
     for limit in range(MAX_EXAMPLES, -1, -1):
         kept = dict(list(wrapper.examples.items())[-limit:]) if limit else {}
         data = _encoded(replace(wrapper, examples=kept))
         if len(data) <= MAX_BYTES:
             return data
-    return _encoded(_smallest(wrapper))
+    small = _encoded(_smallest(wrapper))
+    return small if len(small) <= MAX_BYTES else _encoded(_bare(wrapper))
 
 
 def decode(data: bytes) -> Wrapper:
@@ -174,10 +180,14 @@ def _latest(examples: Mapping[str, str]) -> dict[str, str]:
 
 
 def _encoded(wrapper: Wrapper) -> bytes:
-    data = asdict(wrapper)
-    data["locators"] = [[one.kind.value, one.path, one.script] for one in wrapper.locators]
-    data["examples"] = list(wrapper.examples.items())  # their order says which is the latest
-    data["v"] = VERSION
+    known = wrapper.fingerprint
+    data = {
+        **{name: getattr(wrapper, name) for name in _PLAIN},
+        "locators": [[one.kind.value, one.path, one.script] for one in wrapper.locators],
+        "fingerprint": {name: getattr(known, name) for name in _FINGERPRINT},
+        "examples": list(wrapper.examples.items()),  # their order says which is the latest
+        "v": VERSION,
+    }
     text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return text.encode("utf-8", "replace")  # JSON may hold half of a surrogate pair
 
@@ -195,3 +205,8 @@ def _smallest(wrapper: Wrapper) -> Wrapper:
         neighbours=dict(list(known.neighbours.items())[:6]),
     )  # fmt: skip
     return replace(wrapper, locators=locators, words=wrapper.words[:8], fingerprint=cut, examples={})
+
+
+def _bare(wrapper: Wrapper) -> Wrapper:
+    """Return a wrapper with its counts alone: all else has names as long as no site and no rule has them."""
+    return replace(wrapper, locators=(), words=(), fingerprint=Fingerprint(), examples={})

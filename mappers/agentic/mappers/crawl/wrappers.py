@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from agentic.core.pipeline.drift.crawls import load_crawl_watch
@@ -15,6 +15,8 @@ from agentic.mappers.content import clean_text
 from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.tables.columns import utc_now
 from agentic.mappers.tables.core import CrawlModel, ExecutionModel, FieldWrapperModel
+
+_KEY = ("project_id", "pipeline", "key")
 
 KEPT_WRAPPERS = 500
 """Wrappers of a pipeline that are remembered: each changed rule makes a new one."""
@@ -52,16 +54,23 @@ def load_wrappers(
 
 def save_wrappers(session: Session, project_id: str, pipeline: str, wrappers: Mapping[str, Wrapper]) -> None:
     """Store wrappers by their keys in place of those that are known; see :func:`load_wrappers`."""
+    if not wrappers:
+        return
     is_postgresql = session.get_bind().dialect.name == "postgresql"
     insert = insert_into(FieldWrapperModel, is_postgresql=is_postgresql)
-    for key, wrapper in sorted(wrappers.items()):  # in one order, so that two that write wait in turn
-        learned = {"wrapper": clean_text(encode(wrapper).decode()), "updated_at": utc_now()}
-        row = {"project_id": project_id, "pipeline": pipeline, "key": key, **learned}
-        session.execute(
-            insert.values(**row).on_conflict_do_update(
-                index_elements=("project_id", "pipeline", "key"), set_=learned
-            )
-        )
+    learned = {"wrapper": insert.excluded.wrapper, "updated_at": insert.excluded.updated_at}
+    now = utc_now()
+    rows = [
+        {
+            "project_id": project_id,
+            "pipeline": pipeline,
+            "key": key,
+            "wrapper": clean_text(encode(wrapper).decode()),
+            "updated_at": now,
+        }
+        for key, wrapper in sorted(wrappers.items())  # in one order, so that two that write wait in turn
+    ]
+    session.execute(insert.on_conflict_do_update(index_elements=_KEY, set_=learned), rows)
     _forget_oldest(session, project_id, pipeline)
 
 
@@ -136,7 +145,8 @@ def _read(text: str) -> Wrapper | None:
 def _forget_oldest(session: Session, project_id: str, pipeline: str) -> None:
     row = FieldWrapperModel
     mine = (row.project_id == project_id, row.pipeline == pipeline)
+    count = session.scalar(select(func.count()).select_from(row).where(*mine)) or 0
+    if count <= KEPT_WRAPPERS:
+        return
     newest = select(row.key).where(*mine).order_by(row.updated_at.desc(), row.key).limit(KEPT_WRAPPERS)
-    kept = set(session.scalars(newest))
-    if len(kept) == KEPT_WRAPPERS:
-        session.execute(delete(row).where(*mine, row.key.not_in(kept)))
+    session.execute(delete(row).where(*mine, row.key.not_in(session.scalars(newest).all())))

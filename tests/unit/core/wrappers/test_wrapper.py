@@ -20,6 +20,7 @@ from agentic.core.wrappers import (
     learn,
     merge,
 )
+from agentic.core.wrappers.fingerprints import Fingerprint
 
 NAMES = st.text(alphabet="abcdefghij-_0123456789äé", min_size=1, max_size=40)
 
@@ -75,6 +76,27 @@ def test_stored_wrapper_has_2_kb_at_most(classes: list[str], text: str, keys: li
         wrappers = learn(wrappers, Observation(tree, key, {"a": hits, "b": hits}, {"a": text}))
     stored = encode(wrappers["a"])
     assert len(stored) <= 2_048
+    assert encode(decode(stored)) == stored
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.text(min_size=1, max_size=100),
+    st.lists(st.text(max_size=400), max_size=12),
+    st.dictionaries(st.text(max_size=200), st.floats(0, 1), max_size=20),
+)
+def test_no_name_word_or_place_is_too_long_for_the_limit(
+    name: str, texts: list[str], weights: dict[str, float]
+) -> None:
+    places = tuple(Locator(LocatorKind.JSON, text, text) for text in texts[:5])
+    near = dict.fromkeys(weights, (0.0, 1.0))
+    looks = Fingerprint(samples=1, names=weights, label=weights, rivals=weights, neighbours=near)
+    wrapper = Wrapper(
+        name, words=tuple(texts), locators=places, fingerprint=looks, examples=dict.fromkeys(texts, "x")
+    )
+    stored = encode(wrapper)
+    assert len(stored) <= 2_048
+    assert decode(stored).name == name.encode("utf-8", "replace").decode()
     assert encode(decode(stored)) == stored
 
 

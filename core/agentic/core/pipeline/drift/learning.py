@@ -18,14 +18,17 @@ from agentic.core.types import JSONValue
 if TYPE_CHECKING:  # they read HTML, and most commands need none of it
     from agentic.core.wrappers import PageTree, Wrapper
 
-PAUSE = 24
-"""Pages of a kind between two that are learnt from, if they are tiny."""
+PAUSE = 32
+"""Tiny pages of a kind between the first two that are learnt from; then twice as many each time."""
 
-TAGS_OF_A_PAGE = 24
+TAGS_OF_A_PAGE = 8
 """For this number of tags on the page, the pause is longer by a page: to learn from it takes longer."""
 
 PATIENCE = 8
 """Pages that are passed over because they lack a field, before one of them is taken."""
+
+MAX_DOUBLED = 8
+"""How often the pause is doubled."""
 
 MAX_TAGS = 16_000
 """A page with more tags would take a tenth of a second."""
@@ -73,10 +76,11 @@ def wrapper_keys(rules: DetailRules) -> dict[str, str]:
 class FieldLearner:
     """Chooses the pages of one crawl in this process that are learnt from, and learns.
 
-    The first page of a kind, and then one page in 25 or fewer: the longer a page takes, the rarer.
+    The first page of a kind, and then ever fewer: the longer a page takes, the fewer.
     """
 
     _left: dict[str, int] = field(default_factory=dict)
+    _taken: dict[str, int] = field(default_factory=dict)
     _keys: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     def learn(
@@ -106,7 +110,8 @@ class FieldLearner:
         if left > -PATIENCE and lacks_fields((item,)):
             return ()
         tags = page.text.count("<")
-        self._left[kind] = PAUSE + tags // TAGS_OF_A_PAGE
+        taken = self._taken[kind] = self._taken.get(kind, 0) + 1
+        self._left[kind] = (PAUSE + tags // TAGS_OF_A_PAGE) << min(taken - 1, MAX_DOUBLED)
         if tags > MAX_TAGS:
             return ()
         if kind not in self._keys:
