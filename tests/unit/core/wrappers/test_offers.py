@@ -113,6 +113,30 @@ def test_a_detail_page_offers_its_labelled_values_on_all_pages_given() -> None:
     assert texts(record, "weight") == [f"{lamp.weight} g" for lamp in LAMPS]
 
 
+def product(number: int, *, is_rated: bool = True) -> PageTree:
+    rating = f"<div><dt>Rating</dt><dd>4.{number}</dd></div>" if is_rated else ""
+    terms = "".join(
+        f"<div><dt>{name}</dt><dd>{name[0]}-{number}</dd></div>" for name in ("Sku", "Weight", "Depth")
+    )
+    html = (
+        f"{NAV}<main><h1>{NAMES[number]}</h1>"
+        f'<div class="price-box"><span class="price">{number}.50</span></div>'
+        f'<p class="css-1x2y3z">Ships today</p><dl>{rating}{terms}</dl>'
+        f'<p class="description">Of oak, {number}.</p><h2 class="more">Others</h2></main>'
+    )
+    return PageTree(parse(html, positions=False), f"https://shop.example/{number}")
+
+
+def test_a_detail_page_offers_named_values_and_the_terms_that_half_of_the_pages_have() -> None:
+    *lists, record = find_offers([product(1), product(2), product(3, is_rated=False)])
+    assert not [one.items for one in lists if "dl" in one.items]
+    assert [one.name for one in record.fields] == [
+        "title", "price", "rating", "sku", "weight", "depth", "description",
+    ]  # fmt: skip
+    assert texts(record, "rating") == ["4.1", "4.2", ""]
+    assert texts(record, "price") == ["1.50", "2.50", "3.50"]
+
+
 @pytest.mark.parametrize(
     ("paths", "others", "globs"),
     [

@@ -14,6 +14,9 @@ from agentic.core.wrappers.words import NAMING, words_of
 MAX_AMOUNT_CHARS = 40
 MAX_DATE_CHARS = 40
 MAX_NAME_CHARS = 40
+NO_NAME = "text"
+"""Of a value that nothing names."""
+
 _MONEY = re.compile(
     r"(?:[$€£¥₹₽₩₺₪฿₫₴]|\b(?:USD|EUR|GBP|CHF|CAD|AUD|NZD|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|RUB|BRL|MXN|ZAR|TRY|Rs)\b|"
     r"\b(?:kr|zł|Kč|Ft|lei)(?!\w))"
@@ -100,7 +103,7 @@ def name_of(tree: PageTree, number: int, *, attr: str = "", label: str = "", kin
     if any(tree.tags[one] in HEADINGS for one in (number, tree.parents[number])):
         return "title"
     own = [word for word in _own_names(tree, number) if is_durable(word)]
-    return as_name("_".join(own[-2:])) or "text"
+    return as_name("_".join(own[-2:])) or NO_NAME
 
 
 def as_name(text: str) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from agentic.core.wrappers.building.addresses import link_of
 from agentic.core.wrappers.building.columns import RowColumn, columns_of, write_row_locators
-from agentic.core.wrappers.building.naming import as_name, name_of, type_of, unique
+from agentic.core.wrappers.building.naming import NO_NAME, as_name, name_of, type_of, unique
 from agentic.core.wrappers.building.paging import Paging, find_paging
 from agentic.core.wrappers.building.rows import row_groups
 from agentic.core.wrappers.candidates import MAX_ELEMENTS
@@ -27,6 +27,10 @@ MAX_PAGE_FIELDS = 24
 MAX_TRIED = 40
 _FEW = 3
 _SHORT_CHARS = 80
+MAX_VALUE_CHARS = 400
+MAX_VALUE_ELEMENTS = 6
+"""Of a value with a name, itself counted: larger elements hold several values."""
+
 _SIDE = frozenset({"nav", "header", "footer", "aside", "form"})
 _SIDE_NAMES = frozenset(
     [
@@ -126,7 +130,7 @@ def find_lists(index: SelectorIndex) -> list[Offer]:
     tree = index.tree
     scored = []
     for rows in row_groups(tree):
-        if len(rows) < _FEW and tree.tags[rows[0]] != "tr":
+        if (len(rows) < _FEW and tree.tags[rows[0]] != "tr") or _are_labelled(tree, rows):
             continue
         columns = columns_of(tree, rows[:MAX_OFFERED_ROWS])
         score = _score(tree, rows, columns)
@@ -260,6 +264,15 @@ def _score(tree: PageTree, rows: Sequence[int], columns: Sequence[RowColumn]) ->
     is_pager = all(len(texts[0]) <= 3 for one in useful if not one.attr for texts in one.texts if texts)
     side = 0.3 if _is_side(tree, rows[0]) else 1.0
     return 0.0 if is_pager and tree.tags[rows[0]] != "tr" else value * math.log2(1 + len(rows)) * side
+
+
+def _are_labelled(tree: PageTree, rows: Sequence[int]) -> bool:
+    """Return whether rows are the terms or the values of a ``dl``: values of one record, and no records."""
+    terms = {"dt", "dd"}
+    if tree.tags[rows[0]] in terms:
+        return True
+    inside = {tree.tags[child] for row in rows for child in tree.children[row]}
+    return tree.tags[tree.parents[rows[0]]] == "dl" and inside <= terms
 
 
 def _is_side(tree: PageTree, row: int) -> bool:
@@ -437,33 +450,74 @@ def _shown_fields(pages: Sequence[SelectorIndex], rows: Sequence[int]) -> list[O
 def _shown_field(index: SelectorIndex, others: Sequence[SelectorIndex], number: int) -> OfferedField | None:
     tree = index.tree
     label = _page_label(tree, number)
-    is_head = tree.tags[number] == "h1"
-    is_marked = any(tree.elements[number].attrs.get(key) for key in ("itemprop", "property"))
-    if not (label or is_head or is_marked) or not 0 < tree.length(number) <= 400 or not tree.text(number):
+    if not 0 < tree.length(number) <= MAX_VALUE_CHARS or not _may_be_value(tree, number, label):
         return None
-    words = frozenset(as_name(label).split("_")) if label else frozenset(["title"])
+    name = _name_of_value(tree, number, label)
+    words = frozenset(name.split("_"))
+    hits = _elsewhere(index, others, number, label, words)
+    if hits is None:
+        return None
     place = Place(index, (number,))
-    for selection in index.selections((number,), words, is_list=False):
-        hits = [other.select(selection)[:1] for other in others]
-        if all(hits):
-            break
-    else:
-        hits = []
-        if others:
-            locators = write_locators([place], words, is_list=False)
-            locators = [one for one in locators if all(one.find(other.tree) for other in others)]
-            hits = [one.find(other.tree)[:1] for one in locators[:1] for other in others]
-            if len(hits) < len(others):
-                return None
-    places = [place, *(Place(other, tuple(there)) for other, there in zip(others, hits, strict=False))]
-    locators = [*_by_label(index.tree, number, label), *write_locators(places, words, is_list=False)]
+    places = [
+        place,
+        *(Place(other, tuple(there)) for other, there in zip(others, hits, strict=True) if there),
+    ]
+    locators = [*_by_label(tree, number, label), *write_locators(places, words, is_list=False)]
     locators = [one for one in dict.fromkeys(locators) if _finds(one, places)][:MAX_LOCATORS]
     if not locators:
         return None
-    texts = tuple((one.index.tree.text(one.numbers[0]),) for one in places)
+    texts = (
+        (tree.text(number),),
+        *(tuple(map(other.tree.text, there)) for other, there in zip(others, hits, strict=True)),
+    )
     kind = type_of([text for row in texts for text in row])
-    name = "title" if is_head and not label else name_of(tree, number, label=label, kind=kind)
-    return OfferedField(name, label, tuple(locators[:MAX_LOCATORS]), texts, False, "", kind)
+    return OfferedField(name, label, tuple(locators), texts, False, "", kind)
+
+
+def _may_be_value(tree: PageTree, number: int, label: str) -> bool:
+    """Return whether an element is the main heading, has a label, is marked up, or has a name of its own."""
+    if not tree.text(number):
+        return False
+    attributes = tree.elements[number].attrs
+    if label or tree.tags[number] == "h1" or attributes.get("itemprop") or attributes.get("property"):
+        return True
+    if tree.ends[number] - number > MAX_VALUE_ELEMENTS or tree.tags[number] in (*HEADINGS, "button"):
+        return False
+    wraps = any(tree.text(child) == tree.text(number) for child in tree.children[number])
+    return not wraps and name_of(tree, number) != NO_NAME and not _is_side(tree, number)
+
+
+def _name_of_value(tree: PageTree, number: int, label: str) -> str:
+    if tree.tags[number] == "h1" and not label:
+        return "title"
+    return name_of(tree, number, label=label, kind=type_of([tree.text(number)]))
+
+
+def _elsewhere(
+    index: SelectorIndex,
+    others: Sequence[SelectorIndex],
+    number: int,
+    label: str,
+    words: frozenset[str],
+) -> list[list[int]] | None:
+    """Return the element of a value on each other page; None if no selector finds it on half of them."""
+    for by_label in _by_label(index.tree, number, label):
+        found = [by_label.find(other.tree)[:1] for other in others]
+        if _is_on_half(found):
+            return found
+    for selection in index.selections((number,), words, is_list=False):
+        found = [other.select(selection)[:1] for other in others]
+        if _is_on_half(found):
+            return found
+    for locator in write_locators([Place(index, (number,))], words, is_list=False):
+        found = [locator.find(other.tree)[:1] for other in others]
+        if all(found):
+            return found
+    return None
+
+
+def _is_on_half(found: Sequence[Sequence[int]]) -> bool:
+    return 2 * sum(map(bool, found)) >= len(found)
 
 
 def _finds(locator: Locator, places: Sequence[Place]) -> bool:
