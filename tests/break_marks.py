@@ -87,7 +87,11 @@ TARGETS: Mapping[str, Sequence[str]] = {
     "SC02": ("agentic.core.agents.chat_agent:ChatAgent",),
     "SC03": ("agentic.core.patterns.group_chat:GroupChatBuilder",),
     "SC06": ("agentic.core.coding.validation.supervisor:Supervisor",),
-    "SP04": ("agentic.core.pipeline.spec.inferring:ModelIntentInference",),
+    "SP04": (
+        "agentic.core.pipeline.spec.inferring:ModelIntentInference",
+        "agentic.core.pipeline.words.inferring:infer_intent",
+        "agentic.core.pipeline.words.wanted:infer_wanted",
+    ),
     "TH02": ("agentic.core.agents.threads.keyvalue:KeyValueThreadStore", f"{_THREAD}.load"),
     "TH03": _SERIALIZING,
     "TO03": ("agentic.core.coding.interpreter:CodeInterpreter",),

@@ -96,7 +96,7 @@ def test_example_that_cannot_be_used_is_named(shop: Site, examples: list[str], s
 
 
 def test_options_of_a_page_are_refused_for_a_file() -> None:
-    assert "--example, --page and --wrappers need the URL" in str(
+    assert "--example, --words, --page and --wrappers need the URL" in str(
         run("build", "x.yaml", "--example", "a=b").exception
     )
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from agentic.core.pipeline.spec.building import RuleBuilder
     from agentic.core.pipeline.spec.inferring import ModelIntentInference, NoIntentError
     from agentic.core.pipeline.spec.inputs import InputSpec, read_inputs
-    from agentic.core.pipeline.spec.intents import IntentInference, IntentSpec, PipelineBuilder
+    from agentic.core.pipeline.spec.intents import IntentInference, IntentSpec, ItemFilter, PipelineBuilder
     from agentic.core.pipeline.spec.loader import FILE_ENDINGS, load_spec, parse_spec, read_spec
     from agentic.core.pipeline.spec.schema import actor_schema, spec_schema
     from agentic.core.pipeline.spec.spec import (
@@ -81,6 +81,7 @@ __all__ = [
     "InputSpec",
     "IntentInference",
     "IntentSpec",
+    "ItemFilter",
     "Judgement",
     "Limits",
     "LoopStep",
@@ -143,6 +144,7 @@ _HOMES = {
     "InputSpec": "spec.inputs",
     "IntentInference": "spec.intents",
     "IntentSpec": "spec.intents",
+    "ItemFilter": "spec.intents",
     "intent_of_offer": "offered",
     "key_of_rows": "offered",
     "ModelIntentInference": "spec.inferring",

@@ -15,6 +15,7 @@ from agentic.core.hooks import get_registry
 from agentic.executors.commands.shared.options import AsJson, OptionError, write_file
 from agentic.executors.commands.shared.page_trees import fetch_pages, tree_of
 from agentic.executors.commands.shared.yaml_text import yaml_text
+from agentic.executors.commands.wording import infer_from_words, options_of, print_inferred
 
 if TYPE_CHECKING:
     from agentic.core.pipeline import IntentSpec, PipelineSpec
@@ -26,7 +27,7 @@ _SCHEMES = ("http://", "https://")
 
 def build(  # noqa: PLR0913 - one option each
     target: Annotated[
-        str, typer.Argument(metavar="FILE|URL", help="File with an intent, or a page with example values.")
+        str, typer.Argument(metavar="FILE|URL", help="File with an intent, or a page with the data.")
     ],
     *,
     example: Annotated[
@@ -41,6 +42,20 @@ def build(  # noqa: PLR0913 - one option each
             metavar="URL", help="Another page of the same kind, to check the selectors. Repeatable."
         ),
     ] = None,
+    words: Annotated[
+        str | None,
+        typer.Option(help="The data you want, in your own words; a model picks among the places found."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="With --words: model to ask, such as ollama:llama3.2.")
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.jsonl",
+            help="With --words: write the replies here; --model replay:FILE gives them again.",
+        ),
+    ] = None,
     name: Annotated[str, typer.Option(help="Name of the pipeline.")] = "pipeline",
     out: Annotated[Path | None, typer.Option(help="Write the pipeline to this YAML file.")] = None,
     wrappers: Annotated[
@@ -53,20 +68,32 @@ def build(  # noqa: PLR0913 - one option each
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Build a pipeline from an intent, or from example values of a page, and print it.
+    """Build a pipeline from an intent, or from example values of a page or words, and print it.
 
-    No model is asked: each example is looked for on the page, and its selectors are checked on all pages.
+    Without --words no model is asked: each example is looked for on the page, and its selectors are checked
+    on all pages.
     """
     if not target.startswith(_SCHEMES):
-        if example or page or wrappers:
-            raise OptionError(f"--example, --page and --wrappers need the URL of a page, not {target!r}")
+        if example or page or wrappers or words:
+            raise OptionError(
+                f"--example, --words, --page and --wrappers need the URL of a page, not {target!r}"
+            )
         spec = _built(_read_intent(Path(target)), builder)
         _print_spec(spec, out, as_json=as_json, fields={})
         return
-    examples = _examples(example or ())
     urls = [target, *(page or ())]
     if len(urls) > MAX_PAGES:
         raise OptionError(f"--page is given {len(urls) - 1} times; {MAX_PAGES - 1} further pages are enough")
+    if words is not None or model is not None or record is not None:
+        if example or wrappers:
+            raise OptionError("--words, --model and --record do not go with --example or --wrappers")
+        asking = options_of(words, model, record, name, allow_private_host or ())
+        inferred = infer_from_words(asking, urls)
+        if out is not None and not as_json:
+            print_inferred(inferred, asking)
+        _print_spec(_built(inferred.intent, builder), out, as_json=as_json, fields={})
+        return
+    examples = _examples(example or ())
     trees = [tree_of(one) for one in asyncio.run(fetch_pages(urls, allow_private_host or ()))]
     fields = _found(trees, examples)
     spec = _built(_intent(target, name, fields, allow_private_host or ()), builder)

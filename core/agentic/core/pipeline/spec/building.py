@@ -76,8 +76,9 @@ def _page(intent: IntentSpec) -> list[JSONValue]:
 
 def _rows(intent: IntentSpec) -> list[JSONValue]:
     config: StepData = {**_items(intent), "fields": intent.fields}
-    if intent.next is None or intent.filters:
-        return [_fetch(intent, "${inputs.url}"), _pages(intent, config), _aggregate(intent)]
+    if intent.next is None or intent.filters or intent.limit:  # a crawl counts pages, and keeps each item
+        kept = _aggregate(intent, **_given({"limit": intent.limit}))
+        return [_fetch(intent, "${inputs.url}"), _pages(intent, config), kept]
     further: StepData = {"item_selector": intent.next, "next_selector": intent.next}
     return [
         {
@@ -88,7 +89,7 @@ def _rows(intent: IntentSpec) -> list[JSONValue]:
 
 
 def _list(intent: IntentSpec) -> list[JSONValue]:
-    if intent.details and not intent.filters:
+    if intent.details and not (intent.filters or intent.limit):
         links: StepData = {**_items(intent), **_given({"next_selector": intent.next})}
         if intent.next is not None:  # there may be several links to further pages
             links["item_selector"] = f"{intent.items}, {intent.next}"
@@ -99,7 +100,9 @@ def _list(intent: IntentSpec) -> list[JSONValue]:
 
 def _pages(intent: IntentSpec, config: StepData) -> StepData:
     """Return the step that reads a list and its further pages."""
-    more: StepData = {"next_selector": intent.next, "pages": MAX_LIST_PAGES} if intent.next else {}
+    enough = None if intent.filters else intent.limit  # each page has an item or more
+    pages = min(enough or MAX_LIST_PAGES, MAX_LIST_PAGES)
+    more: StepData = {"next_selector": intent.next, "pages": pages} if intent.next else {}
     return {"actor": "extract_list", "config": {**config, **more, "required": True}}
 
 

@@ -11,7 +11,9 @@ from agentic.core.hooks import get_registry
 from agentic.executors.commands.shared.options import OptionError
 
 if TYPE_CHECKING:
-    from agentic.core.actors import ActorContext, Page
+    from pydantic import BaseModel
+
+    from agentic.core.actors import ActorContext, LinksOutput, Page, PageOutput
     from agentic.core.pipeline.repairs.searches import SeenPage
     from agentic.core.wrappers import PageTree
 
@@ -60,12 +62,13 @@ class FetchedPages:
 
     async def fetched(self, url: str) -> Page:
         """Return a page. Raises the error of the actor if it cannot be fetched."""
-        from agentic.core.actors import PageOutput
+        return cast("PageOutput", await self.call("fetch", {"url": url, "mode": "http"})).page
+
+    async def call(self, actor: str, given: Mapping[str, object]) -> BaseModel:
+        """Return the output of an actor. Raises its error if it fails."""
         from agentic.core.pipeline.steps.calls import call_until_done
 
-        fetch = get_registry().actors["fetch"]
-        given: Mapping[str, object] = {"url": url, "mode": "http"}
-        return cast(PageOutput, await call_until_done(fetch, self._ctx, given)).page
+        return await call_until_done(get_registry().actors[actor], self._ctx, given)
 
     async def page(self, url: str) -> SeenPage:
         """Return the answer for an address, an error status included.
@@ -85,13 +88,9 @@ class FetchedPages:
 
     async def sitemap(self, url: str) -> Sequence[str]:
         """Return the addresses in the maps of a page's site, up to 2,000; none without a map."""
-        from agentic.core.actors import LinksOutput
-        from agentic.core.pipeline.steps.calls import call_until_done
-
-        sitemap = get_registry().actors["sitemap"]
         given: Mapping[str, object] = {"sites": [url], "max_urls": MAX_MAPPED}
         try:
-            return cast(LinksOutput, await call_until_done(sitemap, self._ctx, given)).list_item_urls
+            return cast("LinksOutput", await self.call("sitemap", given)).list_item_urls
         except AgenticError:
             return ()
 
