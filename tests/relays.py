@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Literal
 
+from tests.forwarding import closed_in_the_end
+
 Loss = Literal["nothing", "answers", "requests"]
 
 
@@ -28,20 +30,35 @@ class Relay:
         self.spares = 0
         self.loss_count = 0
         self._target = (host, port)
+        self._served: set[asyncio.Task[None]] = set()
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass on one connection in a task of its own."""
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._served.add(task)
+        task.add_done_callback(self._served.discard)
+
+    async def end(self) -> None:
+        """End what is still passed on, so that no connection outlives the loop."""
+        for task in self._served:
+            task.cancel()
+        await asyncio.gather(*self._served, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass on one connection until an end of it closes."""
         with suppress(OSError):
-            far_reader, far_writer = await asyncio.open_connection(*self._target)
-            both = [
-                asyncio.create_task(self._pass_on(reader, far_writer, "requests")),
-                asyncio.create_task(self._pass_on(far_reader, writer, "answers")),
-            ]
-            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-            for task in both:
-                task.cancel()
-            far_writer.close()
-        writer.close()
+            async with closed_in_the_end(writer):
+                far_reader, far_writer = await asyncio.open_connection(*self._target)
+                async with closed_in_the_end(far_writer):
+                    both = [
+                        asyncio.create_task(self._pass_on(reader, far_writer, "requests")),
+                        asyncio.create_task(self._pass_on(far_reader, writer, "answers")),
+                    ]
+                    try:
+                        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                    finally:
+                        for task in both:
+                            task.cancel()
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, what: Loss) -> None:
         with suppress(OSError):
@@ -65,9 +82,10 @@ def at_port(url: str, port: int) -> str:
 async def relay_to(port: int, host: str = "127.0.0.1") -> AsyncIterator[Relay]:
     """Give a relay to a server on this machine."""
     relay = Relay(host, port)
-    server = await asyncio.start_server(relay.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(relay.accept, "127.0.0.1", 0)
     relay.port = server.sockets[0].getsockname()[1]
     try:
         yield relay
     finally:
         server.close()
+        await relay.end()

@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.forwarding import closed_in_the_end
 
 from agentic.core.http import (
     Fetcher,
@@ -38,13 +39,12 @@ class Proxy:
         self.port = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+        async with closed_in_the_end(writer):
             first = await reader.readexactly(1)
             if first == b"\x05":
                 await self._socks(reader, writer)
             else:
                 await self._http(first, reader, writer)
-        writer.close()
 
     async def _http(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (first + await reader.readuntil(b"\r\n\r\n")).decode()
@@ -79,13 +79,16 @@ class Proxy:
     ) -> None:
         self.names.append(host)
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
-        _, pending = await asyncio.wait(
-            [asyncio.create_task(pump(reader, far_writer)), asyncio.create_task(pump(far_reader, writer))],
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        for task in pending:
-            task.cancel()
-        far_writer.close()
+        async with closed_in_the_end(far_writer):
+            both = [
+                asyncio.create_task(pump(reader, far_writer)),
+                asyncio.create_task(pump(far_reader, writer)),
+            ]
+            try:
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in both:
+                    task.cancel()
 
 
 async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
+from tests.forwarding import closed_in_the_end
 from tests.integration.core.http.names import NameServer, serving_names
 
 from agentic.core.http import AddressGuard, FetchError, HttpPolicy, HttpRequest, open_transport
@@ -50,10 +51,10 @@ class Site:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         address = writer.get_extra_info("sockname")[0]
         self.reached.append(address)
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(page(address.encode(), "Connection: close"))
-        await writer.drain()
-        writer.close()
+        async with closed_in_the_end(writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(page(address.encode(), "Connection: close"))
+            await writer.drain()
 
 
 @asynccontextmanager

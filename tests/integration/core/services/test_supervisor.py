@@ -162,12 +162,14 @@ async def everything_said(port: int, words: bytes) -> bytes:
     """Return what a server says to words until it hangs up or is silent for a second."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     said = b""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(1):
-            writer.write(words)
-            while piece := await reader.read(65_536):
-                said += piece
-    writer.close()
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                writer.write(words)
+                while piece := await reader.read(65_536):
+                    said += piece
+    finally:
+        writer.close()
     return said
 
 
