@@ -49,7 +49,7 @@ class CodeValidation:
 
 FITS = CodeValidation(passed=True, findings=(), feedback="", execution_time_ms=0, report=CheckReport())
 """The result of a check of code that has nothing to fit to."""
-_NO_TESTS = CodeFinding(text="there are no tests: write at least one")
+_NO_TESTS = CodeFinding(text="the tests are missing: write at least one")
 
 
 class SandboxValidator:
