@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
 from typing import get_args
 
 import pytest
 
 from agentic.core.pipeline.drift.incidents import Cause
 from agentic.core.pipeline.drift.sights import wall_in
+from agentic.fakes.jobs import pages
 from agentic.fakes.pages import json_script
 from agentic.fakes.redesign.operators import (
     KEEPS_VALUES,
@@ -99,3 +101,42 @@ def test_pages_are_redesigned_after_some_requests_on_a_share_of_them_until_the_r
     assert is_old(1)
     redesigns.reset()
     assert is_old(2)
+
+
+def test_moved_pages_are_gone_at_their_old_address_and_all_links_lead_to_the_new_one() -> None:
+    redesigns, shop = Redesigns(), Shop(products=40)
+    site = RedesignedSite(shop, "/shop", redesigns)
+    redesigns.add(Redesign(path="/shop/category/*", changes=("move_pages",), seed=2))
+    assert site.page("/category/lamps", "", "") is None
+    moved, home, sitemap = (site.page(path, "", "") for path in ("/category-2/lamps", "/", "/sitemap.xml"))
+    assert moved is not None
+    assert b'href="../product/1"' in moved.body
+    for page in (home, sitemap):
+        assert page is not None
+        assert b"category-2/lamps" in page.body
+        assert b"category/" not in page.body
+    redesigns.reset()
+    assert site.page("/category/lamps", "", "") is not None
+
+
+def test_keys_of_json_are_renamed_and_its_values_stay() -> None:
+    redesigns = Redesigns()
+    site = RedesignedSite(Shop(products=40), "/shop", redesigns)
+    redesigns.add(Redesign(path="/shop/scripted/*", changes=("rename_keys",)))
+    page = site.page("/scripted/data/lamps.json", "", "")
+    assert page is not None
+    first = json.loads(page.body)["data"]["entries"][0]
+    assert first.keys() == {"name", "href", "amount", "ycnerruc"}
+    assert first["amount"].keys() == {"value"}
+
+
+def test_parts_of_pages_are_changed_and_the_values_stay() -> None:
+    shop = Shop(products=40).page("/category/lamps", "", "")
+    assert shop is not None
+    after = changed(shop.body.decode(), ("move_list", "change_paging"), 3)
+    assert after.count('class="tile-3"') == 7 + 4  # four of the seven once more, as seen before
+    assert after.index("Recently viewed") < after.index('class="results"')
+    form = changed(pages.login("token", ""), ("rename_login",), 3)
+    assert 'name="account[secret3]"' in form
+    assert 'name="account[mail3]"' in form
+    assert 'value="token"' in form

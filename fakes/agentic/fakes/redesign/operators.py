@@ -14,6 +14,7 @@ from html import escape
 from typing import Literal, get_args
 
 from agentic.fakes.pages import document
+from agentic.fakes.redesign.parts import PART_OPERATORS, PagePartChange
 from agentic.fakes.redesign.tree import Element, parse
 
 LABEL = "data-label"
@@ -69,7 +70,7 @@ _PAIRS = frozenset(("dl", "tr"))
 _UNWRAPPED = frozenset(("article", "section", "main", "div"))
 
 
-def changed(markup: str, changes: Sequence[Change], seed: int = 1) -> str:
+def changed(markup: str, changes: Sequence[Change | PagePartChange], seed: int = 1) -> str:
     """Return a page after some changes, in their order.
 
     Args:
@@ -78,8 +79,11 @@ def changed(markup: str, changes: Sequence[Change], seed: int = 1) -> str:
         seed: Chooses hashes and the like; the same seed gives the same bytes.
     """
     root = parse(markup)
+    operators: Mapping[str, Callable[[Element, int], None]] = dict(
+        [*OPERATORS.items(), *PART_OPERATORS.items()]
+    )
     for change in changes:
-        OPERATORS[change](root, seed)
+        operators[change](root, seed)
     return root.markup()
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from hashlib import blake2b
@@ -9,8 +12,16 @@ from threading import Lock
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
-from agentic.fakes.pages import Page, Site
+from agentic.fakes.pages import Page, Site, json_page
 from agentic.fakes.redesign.operators import LABEL, Change, changed
+from agentic.fakes.redesign.parts import (
+    SITE_CHANGES,
+    PagePartChange,
+    SiteChange,
+    changed_data,
+    former_path,
+    with_moved_links,
+)
 from agentic.fakes.redesign.tree import parse
 
 
@@ -22,7 +33,7 @@ class Redesign(BaseModel):
     path: str = Field(
         pattern=r"^[/*]", description="Pattern of paths, as in /shop/product/*; * also crosses slashes."
     )
-    changes: tuple[Change, ...] = Field(
+    changes: tuple[Change | PagePartChange | SiteChange, ...] = Field(
         default=(), description="Operators, in their order; none: as at first."
     )
     seed: int = Field(default=1, description="Chooses hashed classes and the like.")
@@ -54,6 +65,11 @@ class Redesigns:
                 return redesign if redesign.changes and _chance(path) < redesign.share else None
         return None
 
+    def moves(self) -> list[Redesign]:
+        """Return the orders that move pages to other addresses."""
+        with self._lock:
+            return [order for order, left in self._orders if "move_pages" in order.changes and not left]
+
     def reset(self) -> None:
         """Undo all redesigns."""
         with self._lock:
@@ -76,21 +92,38 @@ class RedesignedSite:
 
     def page(self, path: str, query: str, base: str) -> Page | None:
         """See :meth:`Site.page`."""
-        page = self._site.page(path, query, base)
-        redesign = self._redesigns.of(f"{self._mount}{path}")
-        if redesign is None or page is None or not page.content_type.startswith("text/html"):
+        moves = self._redesigns.moves()
+        if any(fnmatchcase(f"{self._mount}{path}", move.path) for move in moves):
+            return None
+        page = self._site.page(self._former(path, moves), query, base)
+        if page is None:
             return page
-        return Page(
-            _redesigned(page.body, redesign.changes, redesign.seed),
-            page.content_type,
-            page.status,
-            page.headers,
-            page.modified,
-        )
+        for move in moves:
+            folder = move.path.removeprefix(f"{self._mount}/").partition("/")[0]
+            page = replace(page, body=with_moved_links(page.body, folder, move.seed))
+        redesign = self._redesigns.of(f"{self._mount}{path}")
+        return page if redesign is None else _changed_page(page, redesign)
+
+    def _former(self, path: str, moves: Sequence[Redesign]) -> str:
+        """Return where the page at a path was at first."""
+        for move in moves:
+            former = former_path(path, move.seed)
+            if former is not None and fnmatchcase(f"{self._mount}{former}", move.path):
+                return former
+        return path
+
+
+def _changed_page(page: Page, redesign: Redesign) -> Page:
+    if page.content_type.startswith("application/json") and "rename_keys" in redesign.changes:
+        return json_page(changed_data(json.loads(page.body)), page.modified)
+    layout = tuple(change for change in redesign.changes if change not in SITE_CHANGES)
+    if not layout or not page.content_type.startswith("text/html"):
+        return page
+    return replace(page, body=_redesigned(page.body, layout, redesign.seed))
 
 
 @lru_cache(maxsize=1_024)
-def _redesigned(body: bytes, changes: tuple[Change, ...], seed: int) -> bytes:
+def _redesigned(body: bytes, changes: tuple[Change | PagePartChange, ...], seed: int) -> bytes:
     """Return a page after a redesign; in the shop, the class of a field's node is its label."""
     root = parse(body.decode())
     for element in root.walk():

@@ -23,6 +23,9 @@ MAX_LEAVES = 300
 MIN_TOKEN = 3
 SURE_TOKEN = 6
 RIVAL = 0.6
+LINK = "url"
+"""The field of a stored row with the address that an item links to."""
+
 WORKS = 0.5
 """A path still works if it gives a value for this share of the rows with a value."""
 
@@ -135,19 +138,24 @@ def find_fields(
         others: Items of further pages, on which a path must give something.
         base: Address of the page: stored addresses are absolute.
     """
-    items = [values_in(item, base) for item in found.items[:MAX_ITEMS]]
+    items = [values_in(item) for item in found.items[:MAX_ITEMS]]
     pairs = [(at, row) for at, row in found.pairs if at < MAX_ITEMS]
-    there = [[values_in(item, base) for item in page[:MAX_ITEMS]] for page in others]
-    return choose_paths(items, pairs, wanted, there)
+    there = [[values_in(item) for item in page[:MAX_ITEMS]] for page in others]
+    values = {name: path for name, path in wanted.items() if name != LINK}
+    links = {name: path for name, path in wanted.items() if name == LINK}
+    addresses = [_addresses(item, base) for item in items] if links else []
+    return {**choose_paths(items, pairs, values, there), **choose_paths(addresses, pairs, links, there)}
 
 
-def values_in(item: JSONValue, base: str = "") -> ItemValues:
+def values_in(item: JSONValue) -> ItemValues:
     """Return the values of an item with their paths: texts, numbers, booleans, and lists of these."""
-    found: dict[str, JSONValue] = {}
-    for path, value in islice(_leaves(item, ()), MAX_LEAVES):
-        is_address = base and isinstance(value, str) and value.startswith("/")
-        found[".".join(path)] = absolute(base, str(value)) if is_address else value
-    return found
+    return {".".join(path): value for path, value in islice(_leaves(item, ()), MAX_LEAVES)}
+
+
+def _addresses(values: ItemValues, base: str) -> ItemValues:
+    """Return the texts that may be addresses, as absolute ones."""
+    texts = {path: value for path, value in values.items() if isinstance(value, str) and " " not in value}
+    return {path: absolute(base, text) for path, text in texts.items()}
 
 
 def is_gone(path: str, data: JSONValue) -> bool:

@@ -10,7 +10,8 @@ from agentic.core.http import HttpError, canonical_url
 from agentic.core.reading.addresses import absolute, base_of
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import PageTree
-from agentic.core.wrappers.words import plain, words_of
+from agentic.core.wrappers.tree import HEADINGS
+from agentic.core.wrappers.words import plain, text_words, words_of
 
 MAX_ROWS = 30
 """Rows that are looked for; a file begins with the rows of the first page of a list."""
@@ -23,6 +24,9 @@ MIN_TELLING = 6
 """Letters and digits of a text that says which row it belongs to."""
 
 MAX_TEXT = 300
+MAX_BEFORE = 2_000
+"""Elements before a block that are looked through for its heading."""
+
 _BESIDE_TAGS = frozenset({"aside", "footer", "header", "nav"})
 _BESIDE_WORDS = frozenset(
     (
@@ -99,8 +103,7 @@ def links_of(tree: PageTree) -> Iterator[tuple[int, str]]:
 
 def is_beside(tree: PageTree, number: int) -> bool:
     """Return whether an element is in a block beside the main part of a page: ads, "also viewed"."""
-    heading = _heading_before(tree, number)
-    if not _BESIDE_WORDS.isdisjoint(heading):
+    if not _BESIDE_WORDS.isdisjoint(_heading_of(tree, number)):
         return True
     for one in (number, *tree.ancestors(number)):
         if tree.tags[one] == "body":
@@ -115,9 +118,25 @@ def names_a_block_beside(name: str) -> bool:
     return not _BESIDE_WORDS.isdisjoint(words_of(name))
 
 
-def _heading_before(tree: PageTree, number: int) -> frozenset[str]:
-    """Return the words of the heading before a block."""
-    return tree.heading_words(number)
+def _heading_of(tree: PageTree, number: int) -> list[str]:
+    """Return the words of the heading of the block that an element is in; none without a heading."""
+    around = {number, *tree.ancestors(number)}
+    for before in range(number - 1, max(-1, number - MAX_BEFORE), -1):
+        if tree.tags[before] in HEADINGS and number in _block_after(tree, before, around):
+            return text_words(tree.text(before)[:MAX_TEXT])
+    return []
+
+
+def _block_after(tree: PageTree, heading: int, around: set[int]) -> range:
+    """Return the elements of the first block with links after a heading, beside it or beside its wrapper."""
+    while (outer := tree.parents[heading]) >= 0 and outer not in around:
+        if tree.text(outer) != tree.text(heading):
+            return range(0)
+        heading = outer
+    for sibling in tree.children[outer] if outer >= 0 else ():
+        if sibling > heading and "a" in tree.tags[sibling : tree.ends[sibling]]:
+            return range(sibling, tree.ends[sibling])
+    return range(0)
 
 
 def _key(url: str) -> str:

@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 
 from agentic.core.http.urls import origin_of, with_params
 from agentic.core.pipeline.repairs.json_keys import (
+    LINK,
     FoundItems,
     broken_fields,
     data_in_scripts,
@@ -30,9 +31,6 @@ from agentic.core.pipeline.repairs.searches.site import SeenPage, SiteView
 from agentic.core.pipeline.repairs.searches.starts import find_start
 from agentic.core.pipeline.repairs.spec_parts import Config, StepPart
 from agentic.core.types import JSONValue
-
-LINK = "url"
-"""The field of a stored row that the path ``link`` gave."""
 
 _MORE_THAN_A_TEXT = ("fields", "alternatives", "script")
 
