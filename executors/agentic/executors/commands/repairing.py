@@ -111,7 +111,7 @@ def _print_fields(found: Sequence[Row], repairs: Sequence[Repair], *, unread: in
         shown = [{**row, "new": str(row["new"])[:_SHOWN], "selector": str(row["selector"])} for row in found]
         print_rows("Fields", ["field", "state", "selector", "new", "score"], shown)
     if unread:
-        print_line(f"{unread} pages of the rows are gone, or show a login or consent wall instead")
+        print_line(f"pages of the rows that are gone, or show a wall: {unread}")
     if repairs:
         print_repairs(repairs)
     elif not found:
