@@ -122,8 +122,11 @@ def test_same_words_and_pages_and_a_replayed_model_give_the_same_bytes(
     assert "no recorded reply" in str(other.exception)
 
 
-def test_fields_that_a_list_lacks_are_read_from_the_pages_that_it_leads_to(fakes: FakeServer) -> None:
-    spec = spec_of(build(f"{fakes.url}/shop/category/lamps", "rated"))
+def test_fields_that_a_list_lacks_are_read_from_the_pages_that_it_leads_to(
+    shell: Shell, fakes: FakeServer, tmp_path: Path
+) -> None:
+    result = build(f"{fakes.url}/shop/category/lamps", "rated")
+    spec = spec_of(result)
     assert len(ASKED) == 3
     actors = [step.get("actor", step.get("type")) for step in spec["steps"]]
     assert actors == ["fetch", "extract_list", "loop", "aggregate"]
@@ -132,6 +135,12 @@ def test_fields_that_a_list_lacks_are_read_from_the_pages_that_it_leads_to(fakes
     schema = loop["loop_steps"][1]["config"]["schema"]
     assert set(schema) == {"title", "rating"}
     assert schema["rating"]["type"] == "number"
+    file = tmp_path / "rated.yaml"
+    file.write_text(result.output)
+    rows = [row["data"] for row in shell.json("run", str(file))["tables"]["items"]["rows"]]
+    assert len(rows) == 4
+    assert all(row["title"] for row in rows)
+    assert any(isinstance(row["rating"], float) for row in rows)
 
 
 def test_articles_of_a_newspaper_are_read(fakes: FakeServer) -> None:
@@ -197,6 +206,7 @@ def test_model_that_finds_nothing_ends_with_the_offered_places(fakes: FakeServer
         (["--words", "x", "--model", "words:lamps", "--record", "x.txt"], "must end in .jsonl"),
         (["--words", "x", "--model", "words:lamps", "--record", "none/x.jsonl"], "cannot be written"),
         (["--words", "x" * 2_001, "--model", "words:lamps"], "2,001 characters"),
+        (["--words", "x", "--model", "words:lamps", "--name", "a b"], "--name 'a b' is not a name"),
         (["--words", "x", "--model", "nobody:x"], "no plugin provides models of 'nobody'"),
     ],
 )

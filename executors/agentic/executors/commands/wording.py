@@ -55,6 +55,7 @@ def options_of(
         raise OptionError("--words needs a model to ask: add --model, such as --model ollama:llama3.2")
     if record is not None and record.suffix != ".jsonl":
         raise OptionError(f"--record: {record} must end in .jsonl")
+    _check_name(name)
     return WordsOptions(words.strip(), model, record, name, tuple(private_hosts))
 
 
@@ -66,18 +67,10 @@ def infer_from_words(asking: WordsOptions, urls: Sequence[str]) -> InferredInten
         urls: The page, then others of its kind.
 
     Raises:
-        OptionError: The name is not one for a pipeline, a host is private, or the recording is of another
-            model.
+        OptionError: A host is private, or the recording is of another model.
         WordsError, ModelError: See :func:`~agentic.core.pipeline.words.infer_intent`.
     """
-    from pydantic import ValidationError
-
-    try:
-        return asyncio.run(_infer(asking, urls))
-    except ValidationError as exc:
-        raise OptionError(
-            f"--name {asking.name!r} is not a name for a pipeline: {exc.errors()[0]['msg']}"
-        ) from None
+    return asyncio.run(_infer(asking, urls))
 
 
 def print_inferred(found: InferredIntent, asking: WordsOptions) -> None:
@@ -95,6 +88,19 @@ def print_inferred(found: InferredIntent, asking: WordsOptions) -> None:
     print_sample("Fields", ["field", "type", "places", "first", "selector"], rows)
     for sentence in _summary(found, asking.model):
         print_line(sentence)
+
+
+def _check_name(name: str) -> None:
+    """Check the name of a pipeline before a model is asked."""
+    from pydantic import ValidationError
+
+    from agentic.core.pipeline import IntentSpec
+
+    try:
+        IntentSpec(kind="page", name=name, url="")
+    except ValidationError as exc:
+        fault = exc.errors()[0]["msg"]
+        raise OptionError(f"--name {name!r} is not a name for a pipeline: {fault}") from None
 
 
 async def _infer(asking: WordsOptions, urls: Sequence[str]) -> InferredIntent:

@@ -72,7 +72,7 @@ class Conversation:
         model: The model.
 
     Attributes:
-        calls: Answered so far.
+        calls: Made so far, those that failed included.
     """
 
     def __init__(self, model: LLMAdapter) -> None:

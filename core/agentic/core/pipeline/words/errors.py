@@ -69,10 +69,13 @@ class NothingFitsError(WordsError, LookupError):
 
     def __init__(self, subject: str, missing: Sequence[str], offered: Sequence[str]) -> None:
         wanted = f"no place for {', '.join(missing)}" if missing else f"nothing like {subject!r}"
+        among = f"among the {len(offered)} that the pages offer: {'; '.join(offered)}"
+        none = "the pages offer no list, table or named value; scripts may build them"
         super().__init__(
-            f"the model found {wanted} among the {len(offered)} places that the pages offer: "
-            f"{'; '.join(offered) or 'none'}; use other words, the address of another page, or values with "
+            f"the model found {wanted} {among}; use other words, the address of another page, or values with "
             "--example"
+            if offered
+            else f"there is {wanted}: {none}; use the address of another page"
         )
         self.missing = tuple(missing)
         self.offered = tuple(offered)

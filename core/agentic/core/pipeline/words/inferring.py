@@ -14,7 +14,7 @@ from agentic.core.pipeline.words.filtering import NotApplied, filters_of
 from agentic.core.pipeline.words.picking import OfferedPlace, OfferedRecord, pick, places_in
 from agentic.core.pipeline.words.wanted import WantedData, WantedField, infer_wanted
 from agentic.core.types import JSONValue
-from agentic.core.wrappers import Offer, OfferedField, OfferKind, PageTree, find_offers
+from agentic.core.wrappers import Offer, OfferedField, OfferKind, PageTree, find_offers, globs_of
 
 if TYPE_CHECKING:
     from agentic.core.llm.adapter import LLMAdapter
@@ -109,7 +109,7 @@ async def infer_intent(
     kinds = {name: one.type for name, one in found.fields.items()}
     filters, others = filters_of(wanted, kinds, items)
     filters, limit, more = _countable(wanted, filters, found.from_list or found.record)
-    others = (*others, *more)
+    others = (*others, *more, *_unfollowed(intent, found.from_list))
     told = [f"Not applied: {one.words} ({one.reason})." for one in others]
     changed = {
         "filters": filters,
@@ -182,9 +182,18 @@ def _intent(found: _Found, url: str, name: str) -> IntentSpec:
     if found.from_list is None:
         return intent
     listed = found.from_list
-    next_link = listed.paging.selector if listed.paging is not None else None
-    changed = {"kind": "list", "items": listed.items, "link": listed.link, "next": next_link}
+    changed: dict[str, object] = {"kind": "list", "items": listed.items, "link": listed.link}
+    if listed.paging is not None:
+        details = () if listed.paging.kind == "next" else globs_of(listed.links, [url, *listed.paging.urls])
+        is_followed = listed.paging.kind == "next" or bool(details)
+        changed |= {"next": listed.paging.selector if is_followed else None, "details": details}
     return IntentSpec.model_validate({**dict(intent), **changed})
+
+
+def _unfollowed(intent: IntentSpec, listed: Offer | None) -> tuple[NotApplied, ...]:
+    if listed is None or listed.paging is None or intent.next is not None:
+        return ()
+    return (NotApplied("the further pages of the list", "their addresses look like those of its records"),)
 
 
 def _misread(found: _Found, items: Items) -> dict[str, OfferedField]:

@@ -169,7 +169,8 @@ def _line(number: int, place: OfferedPlace) -> dict[str, JSONValue]:
 
 
 def _cut(text: str) -> str:
-    text = " ".join(text.split())
+    """Return the beginning of a text as a reader of the page sees it: without hidden characters."""
+    text = "".join(char for char in " ".join(text.split()) if char.isprintable())
     return text if len(text) <= MAX_TEXT_CHARS else text[: MAX_TEXT_CHARS - 1] + "…"
 
 

@@ -53,7 +53,7 @@ class WantedField(_Part):
 class WantedFilter(_Part):
     """A condition in words, and the comparison that decides it."""
 
-    words: str = Field(max_length=200)
+    words: str = Field(min_length=1, max_length=200)
     field: str = ""
     op: Comparison = "=="
     value: StrictStr | StrictInt | Annotated[FiniteFloat, Strict()] = Field(default="")
