@@ -166,6 +166,34 @@ async def test_a_fault_of_the_sandbox_ends_its_job_and_no_worker() -> None:
     await asyncio.wait([serving])
 
 
+class Meeting(ProcessSandbox):
+    """A sandbox whose run ends when another one runs at the same time."""
+
+    def __init__(self, place: asyncio.Barrier) -> None:
+        super().__init__()
+        self.place = place
+
+    async def run_job(self, job: SandboxJob, on_output: OnOutput | None = None) -> SandboxResult:
+        await self.place.wait()
+        return SandboxResult(exit_code=0, ended=Ending.EXITED)
+
+
+async def test_a_worker_that_was_not_chosen_serves_others_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "ALIVE_S", 0.05)
+    bus, place = MemoryBus(), asyncio.Barrier(2)
+    serving = [
+        asyncio.ensure_future(serve_sandbox(bus, Meeting(place), "two", max_parallel=1)) for _ in range(2)
+    ]
+    await asyncio.sleep(0)
+    try:
+        async with asyncio.timeout(protocol.OFFER_S / 2):
+            await asyncio.gather(*(RemoteSandbox(bus, "two").run({}, ["true"]) for _ in range(2)))
+    finally:
+        for task in serving:
+            task.cancel()
+        await asyncio.wait(serving)
+
+
 @asynccontextmanager
 async def lying(bus: MemoryBus, *answers: bytes) -> AsyncIterator[RemoteSandbox]:
     """A client of a worker that takes a job and gives these answers."""

@@ -137,7 +137,11 @@ class RemoteSandbox(Sandbox):
             if message.nobody_listens:
                 raise SandboxLostError(self.kind, "its worker has ended")
             with suppress(ValueError):
-                return unpacked(message.payload)
+                head, piece = unpacked(message.payload)
+                if head.kind != "offer":
+                    return head, piece
+                if message.reply:  # of a worker that is not needed: its place is free again
+                    await self._bus.send(message.reply, packed("cancel"))
 
     async def _cancel(self, worker: str, heard: Listener) -> None:
         """End the run of a worker, and wait until it has ended."""

@@ -1,9 +1,9 @@
 """The messages between a client and a worker of sandboxes.
 
 A client asks on the pool's subject; each worker with a free place offers one, on a subject of its own for
-this run. The client takes the first offer and sends the job in pieces; the others expire. Then the worker
-sends output as it comes, and the result in pieces. Both send signs of life, and fail when the other is
-silent.
+this run. The client takes the first offer and sends the job in pieces; it cancels the others, which would
+expire. Then the worker sends output as it comes, and the result in pieces. Both send signs of life, and
+fail when the other is silent.
 """
 
 from __future__ import annotations

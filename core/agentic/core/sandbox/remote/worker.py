@@ -71,7 +71,8 @@ class _Worker:
                 await self._bus.send(asked.reply, packed("offer"), reply=inbox)
                 async with asyncio.timeout(OFFER_S):
                     content = await _job(heard)
-                await self._run(content, asked.reply, heard)
+                if content is not None:
+                    await self._run(content, asked.reply, heard)
 
     async def _run(self, content: bytes, client: str, heard: Listener) -> None:
         output: asyncio.Queue[bytes] = asyncio.Queue()
@@ -132,10 +133,13 @@ class _Worker:
                 await self._bus.send(client, message)
 
 
-async def _job(heard: Listener) -> bytes:
+async def _job(heard: Listener) -> bytes | None:
+    """Return the job of a client; None if another worker got it."""
     job = Assembly()
     while True:
         head, piece = unpacked((await heard.next()).payload)
+        if head.kind == "cancel":
+            return None
         if head.kind == "job" and (content := job.add(head, piece)) is not None:
             return content
 
