@@ -34,6 +34,7 @@ SCOPES = {
     "mappers.runs.retention_statements": ("_of_runs",),
     "mappers.ledger.sql": ("of_activation", "of_executor", "of_project", "of_run", "of_superstep"),
     "mappers.catalog.executions": ("_is",),
+    "mappers.catalog.repairs": ("_versions_of",),
     "plugins.langgraph.savers.sql": ("_of_thread", "_of_history"),
     "executors.exports.rows": ("_own",),
     "executors.reports.changes": ("_is_of_now", "_was_fetched"),

@@ -45,6 +45,7 @@ _GROUPS = {
     "projects": ("projects.command:projects", "Manage projects, with their agents and rows."),
     "agents": ("agents.command:agents", "Manage agents (configured platforms)."),
     "crawls": ("crawls:crawls", "Show and release crawls that hold pages."),
+    "repairs": ("repairs:repairs", "Show, accept, reject and undo repairs of pipelines."),
     "dead-letters": (
         "executions.dead_letters:dead_letters",
         "Manage dead letters (items that failed for good).",

@@ -75,6 +75,10 @@ class DecisionKind(StrEnum):
     AGENT_ENABLED = "agent.enabled"
     EXECUTION_REMOVED = "execution.removed"
     PIPELINE_STORED = "pipeline.stored"
+    REPAIR_PROPOSED = "repair.proposed"
+    REPAIR_APPLIED = "repair.applied"
+    REPAIR_REJECTED = "repair.rejected"
+    REPAIR_ROLLED_BACK = "repair.rolled_back"
     SECRET_CREATED = "secret.created"  # noqa: S105  # the name of a kind
     SECRET_CHANGED = "secret.changed"  # noqa: S105  # the name of a kind
     SECRET_REMOVED = "secret.removed"  # noqa: S105  # the name of a kind

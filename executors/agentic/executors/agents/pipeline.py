@@ -80,6 +80,18 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         """
         return None
 
+    def stored_items(
+        self,
+        session: Session,  # noqa: ARG002 - for overrides
+        pipeline: str,  # noqa: ARG002 - for overrides
+        urls: Sequence[str],  # noqa: ARG002 - for overrides
+    ) -> Mapping[str, Mapping[str, JSONValue]]:
+        """Return the stored items of pages by their URLs; pages without one are left out.
+
+        Called off the event loop, to repair a pipeline by its rows. By default none is known.
+        """
+        return {}
+
     def create_initial_state(self) -> dict[str, object]:
         """Return the agent's name and goals, its pipeline's name, and every input.
 
@@ -106,11 +118,17 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         from agentic.core.pipeline import PipelineServices, compile_pipeline
         from agentic.core.settings import load_settings
         from agentic.executors.agents.actor_resources import ActorResources
+        from agentic.executors.agents.repairing.sql_store import SqlRepairStore
 
         spec = self.pipeline()
         outside = ActorResources(database, self.agent.project_id, spec.http, load_settings())
         frontiers = _Frontiers(self, database, spec)
-        services = PipelineServices(frontier=frontiers.of, context=outside.context, inputs=self.inputs())
+        services = PipelineServices(
+            frontier=frontiers.of,
+            context=outside.context,
+            inputs=self.inputs(),
+            repairs=lambda run_id: SqlRepairStore(self, database, run_id.partition("/")[0]),
+        )
         return AgentWork(
             workflow=compile_pipeline(spec, get_registry().actors, services),
             message_of=lambda state: state["inputs"],

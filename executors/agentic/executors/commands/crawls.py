@@ -21,22 +21,29 @@ if TYPE_CHECKING:
 
 crawls = typer.Typer(help="Show and release crawls that hold pages.", no_args_is_help=True)
 
-ASKED_WITH = "agentic.core.pipeline.drift.incidents.DriftAnswer"
+ASKED_WITH = frozenset(
+    f"agentic.core.pipeline.drift.incidents.{name}" for name in ("DriftAnswer", "RepairAnswer")
+)
 
 
 @crawls.command()
 def held(*, project: InProject = None, as_json: AsJson = False) -> None:
     """Show which crawls hold pages, since which pages, and why."""
+    from agentic.mappers.catalog.repairs import proposed_repairs
     from agentic.mappers.crawl.held import held_crawls
 
     with opened_desk(project) as desk:
         with desk.database.reading() as session:
             found = held_crawls(session, desk.project_id)
+            repairs = {
+                one.execution_id: proposed_repairs(session, desk.project_id, one.execution_id)
+                for one in found
+            }
         if as_json:
-            print_json([_data(one) for one in found])
+            print_json([_data(one, repairs[one.execution_id]) for one in found])
             return
         for one in found:
-            _show(one)
+            _show(one, repairs[one.execution_id])
         if not found:
             say("no crawl holds pages")
 
@@ -54,7 +61,10 @@ def release(
     ] = "",
     project: InProject = None,
 ) -> None:
-    """Continue a crawl that holds pages; those that raised the alarm are read again."""
+    """Continue a crawl that holds pages; those that raised the alarm are read again.
+
+    A proposed repair is not applied: see `agentic repairs accept`.
+    """
     if accept and stop:
         raise OptionError("--accept and --stop exclude each other: give one, or none to continue")
     answer = "accept" if accept else "stop" if stop else "resume"
@@ -79,10 +89,10 @@ def _questions(desk: Desk, run_id: str) -> Sequence[OpenRequest]:
 
     with desk.database.reading() as session:
         found = open_requests(session, project_id=desk.project_id, run_id=RunId(run_id))
-        return [one for one in found if one.response_type == ASKED_WITH]
+        return [one for one in found if one.response_type in ASKED_WITH]
 
 
-def _show(one: HeldCrawl) -> None:
+def _show(one: HeldCrawl, repairs: Sequence[str]) -> None:
     pages = "page is" if one.held == 1 else "pages are"
     say(f"{shown_id(one.execution_id)}  {one.agent}: {one.held:,} of {one.total:,} {pages} held")
     for incident in one.incidents:
@@ -91,11 +101,14 @@ def _show(one: HeldCrawl) -> None:
             say(harmless(f"    {fault.words}"))
         for url in incident.urls[:1]:
             say(harmless(f"    such as {url}"))
-        say(f"    {incident.advice}")
+        if not (repairs and incident.cause.is_drift):
+            say(f"    {incident.advice}")
+    for repair in repairs:
+        say(f"  a repair is proposed: agentic repairs show {shown_id(repair)}")
     say(f"  agentic crawls release {shown_id(one.execution_id)}")
 
 
-def _data(one: HeldCrawl) -> object:
+def _data(one: HeldCrawl, repairs: Sequence[str]) -> object:
     return masked_data(
         {
             "run_id": one.execution_id,
@@ -103,6 +116,7 @@ def _data(one: HeldCrawl) -> object:
             "held": one.held,
             "known": one.total,
             "done": one.done,
+            "repairs": [*repairs],
             "incidents": [
                 {**incident.model_dump(mode="json"), "words": incident.words} for incident in one.incidents
             ],

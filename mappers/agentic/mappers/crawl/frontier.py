@@ -177,9 +177,9 @@ class SqlCrawlStore:
         """Return the incidents that are not settled."""
         return await in_thread(self._incidents)
 
-    async def release(self, *, is_accepted: bool) -> None:
+    async def release(self, *, is_accepted: bool, repaired: Collection[str] = ()) -> None:
         """Make held pages new again; unless accepted, the pages that raised the alarm are fetched again."""
-        await in_thread(self._release, is_accepted)
+        await in_thread(self._release, is_accepted, repaired)
 
     def _markers(self) -> Mapping[str, Sequence[str]]:
         with self._database.reading() as session:
@@ -197,16 +197,16 @@ class SqlCrawlStore:
             crawl = session.get(CrawlModel, (self._project_id, self._run))
             return () if crawl is None else load_crawl_watch(crawl.watch).incidents
 
-    def _release(self, is_accepted: bool) -> None:
+    def _release(self, is_accepted: bool, repaired: Collection[str]) -> None:
         with hot_transaction(self._database) as cursor:
             self._take_turn(cursor)
             watch = self._read_watch(cursor)
-            if is_accepted:  # only the pages from now on say how the fields look
-                kinds = {incident.kind for incident in watch.incidents}
+            if is_accepted or repaired:  # only the pages from now on say how the fields look
+                kinds = {one.kind for one in watch.incidents} if is_accepted else {*repaired}
                 for (text,) in cursor.rows(LEARNT, self._mine):
                     kept = without_learnt(text, kinds)
                     cursor.run(STORE_LEARNT, {**self._mine, "new_wrappers": kept})
-            keys = watch.settle(is_accepted=is_accepted)
+            keys = watch.settle(is_accepted=is_accepted, repaired=repaired)
             released = cursor.rows(RELEASE, self._mine)
             again = cursor.rows(AGAIN, {**self._mine, "keys": json.dumps([*keys])}) if keys else []
             self._store_watch(cursor, watch, frozenset())

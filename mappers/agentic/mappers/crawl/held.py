@@ -10,7 +10,15 @@ from sqlalchemy.orm import Session
 
 from agentic.core.pipeline.drift.crawls import load_crawl_watch
 from agentic.core.pipeline.drift.incidents import Incident
-from agentic.mappers.tables.core import AgentModel, CrawlModel, ExecutionModel, ExecutionStatus
+from agentic.core.pipeline.repairs.store import DriftedPages
+from agentic.mappers.tables.core import (
+    AgentModel,
+    CrawlModel,
+    ExecutionModel,
+    ExecutionStatus,
+    FrontierModel,
+    FrontierState,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +75,21 @@ def held_crawls(session: Session, project_id: str, execution_id: str | None = No
         )
         for row, found_id, agent in session.execute(query)
     ]
+
+
+def drifted_pages(session: Session, project_id: str, execution_id: str, limit: int) -> DriftedPages:
+    """Return pages of a crawl that are held, and pages that raised the alarm, in the order they were found.
+
+    Args:
+        session: Any.
+        project_id: Owns the crawl.
+        execution_id: Its execution.
+        limit: Of each sort.
+    """
+    page = FrontierModel
+    crawl = session.get(CrawlModel, (project_id, execution_id))
+    suspects = [] if crawl is None else load_crawl_watch(crawl.watch).suspects
+    mine = select(page.url).where(page.project_id == project_id, page.run == execution_id)
+    held = mine.where(page.state == FrontierState.HELD).order_by(page.id).limit(limit)
+    seen = mine.where(page.url_key.in_(suspects)).order_by(page.id).limit(limit)
+    return DriftedPages(held=session.scalars(held).all(), suspects=session.scalars(seen).all())

@@ -50,6 +50,14 @@ class WebAgentExecutor(PipelineAgentExecutor):
 
         return WebResultMapper(session, self.execution_id, self.agent).mark_gone(pages)
 
+    def stored_items(
+        self, session: Session, pipeline: str, urls: Sequence[str]
+    ) -> Mapping[str, Mapping[str, JSONValue]]:
+        """Return items of ``items``, by their key if that is the URL, else by their field ``url``."""
+        from agentic.plugins.web.storage import stored_items
+
+        return stored_items(session, self.agent.project_id, pipeline, urls)
+
     def stored_bodies(self) -> Select[str]:
         """Return the keys of rows of ``web_contents`` that can be read again."""
         from agentic.plugins.web.storage import stored_bodies

@@ -46,6 +46,7 @@ class _Item(NamedTuple):
     data: Mapping[str, JSONValue]
     attempts: object
     key_field: str = ""
+    version: int | None = None
 
 
 class WebResultMapper(ResultMapper):
@@ -75,7 +76,9 @@ class WebResultMapper(ResultMapper):
         # When a page is fetched again and is the same, only time and ways differ: that is no update.
         rows = (page_row(page) for page in pages if page.has_row)
         saved = self.save_rows(WebPageModel, rows, volatile=WAYS)
-        items = [_Item(*item, _tries(page)) for page in pages for item in items_of(page)]
+        items = [
+            _Item(*item, _tries(page), version=page.version) for page in pages for item in items_of(page)
+        ]
         saved += self._save_items(pipeline, items)
         if kept := kept_of(pages):
             saved += self._keep(kept)
@@ -108,11 +111,17 @@ class WebResultMapper(ResultMapper):
 
     def _save_items(self, pipeline: str, items: Sequence[_Item]) -> SaveCounts:
         rows = (
-            {"pipeline": pipeline, "key": item.key, "data": dict(item.data), "attempts": item.attempts}
+            {
+                "pipeline": pipeline,
+                "key": item.key,
+                "data": dict(item.data),
+                "attempts": item.attempts,
+                "pipeline_version": CLEARED if item.version is None else item.version,
+            }
             for item in items
             if item.key is not None
         )
-        saved = self.save_rows(ItemModel, rows, volatile=["attempts"])
+        saved = self.save_rows(ItemModel, rows, volatile=["attempts", "pipeline_version"])
         rejected = SaveCounts(rejected=sum(map(self._lacks_key, items)))
         self.counts += rejected
         return saved + rejected

@@ -137,6 +137,8 @@ class ItemModel(SourceColumns, Base):
         key: What tells it from the others: the value of the pipeline's ``item_key``.
         data: The fields.
         attempts: Every try if it took more than one.
+        pipeline_version: The version of the repaired pipeline that read it; empty for the pipeline as it was
+            written.
     """
 
     __tablename__ = "items"
@@ -145,3 +147,4 @@ class ItemModel(SourceColumns, Base):
     key: Mapped[str] = mapped_column(Text, primary_key=True)
     data: Mapped[dict[str, JSONValue]] = mapped_column(JSON)
     attempts: Mapped[list[JSONValue] | None] = mapped_column(JSON(none_as_null=True))
+    pipeline_version: Mapped[int | None]

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from agentic.core.actors import Page
 from agentic.core.http import url_key
 from agentic.core.pipeline import CrawledPage, PageContents, items_of
-from agentic.core.pipeline.crawl.page_items import PageOfItems
+from agentic.core.pipeline.crawl.page_items import PageOfItems, key_text
+from agentic.core.types import JSONValue
 from agentic.mappers import AgentModel
 from agentic.plugins.web.models import ItemModel, WebContentModel, WebPageModel
 
@@ -60,6 +61,24 @@ def load_page(session: Session, project_id: str, key: str) -> Page | None:
         return None
     values = {**row.head, "final_url": row.url, "text": row.html, "fetched_at": row.fetched_at}
     return Page.model_validate(values)
+
+
+def stored_items(
+    session: Session, project_id: str, pipeline: str, urls: Sequence[str]
+) -> Mapping[str, Mapping[str, JSONValue]]:
+    """Return the items of pages, by URL as given.
+
+    A pipeline whose items have another key than ``url`` needs a look through all of them.
+    """
+    keys = {key_text(url) or url: url for url in urls}
+    query = select(ItemModel.key, ItemModel.data).where(
+        ItemModel.project_id == project_id, ItemModel.pipeline == pipeline
+    )
+    found = {keys[key]: data for key, data in session.execute(query.where(ItemModel.key.in_(keys)))}
+    if found or not keys:
+        return found
+    of_page = query.where(ItemModel.data["url"].as_string().in_([*keys, *urls]))
+    return {keys.get(url, url): data for _, data in session.execute(of_page) if (url := str(data["url"]))}
 
 
 def without_newer(

@@ -48,9 +48,10 @@ from agentic.mappers.catalog.execution_choice import ExecutionFilter, choose_exe
 from agentic.mappers.catalog.execution_counts import counts_so_far, crawl_counts
 from agentic.mappers.catalog.executions import add_warnings, cancel_unbegun
 from agentic.mappers.catalog.pipelines import find_stored
+from agentic.mappers.catalog.repairs import find_repair, proposed_repairs
 from agentic.mappers.catalog.schedules import remove_schedule
 from agentic.mappers.crawl.failures import failed_pages, failure_tallies, known_pages
-from agentic.mappers.crawl.held import held_crawls
+from agentic.mappers.crawl.held import drifted_pages, held_crawls
 from agentic.mappers.crawl.profiles import load_profiles
 from agentic.mappers.crawl.warnings import counted_warnings
 from agentic.mappers.crawl.wrappers import load_wrappers
@@ -185,6 +186,9 @@ CALLS: dict[str, Call] = {
     "failure_tallies": lambda at, of: at.read(lambda s: len(failure_tallies(s, at.id, of.execution, 1))),
     "counted_warnings": lambda at, of: at.read(lambda s: len(counted_warnings(s, at.id, of.execution))),
     "held_crawls": lambda at, of: at.read(lambda s: len(held_crawls(s, at.id, of.waiting))),
+    "drifted_pages": lambda at, of: at.read(lambda s: len(drifted_pages(s, at.id, of.waiting, 9).held)),
+    "find_repair": lambda at, of: at.read(lambda s: find_repair(s, at.id, of.repair)[1].agent_name),
+    "proposed_repairs": lambda at, of: at.read(lambda s: len(proposed_repairs(s, at.id, of.waiting))),
     "load_profiles": lambda at, of: at.read(lambda s: len(load_profiles(s, at.id, of.agent_id))),
     "load_wrappers": lambda at, of: at.read(
         lambda s: len(load_wrappers(s, at.id, of.pipeline, {"title": "k"}))

@@ -23,6 +23,8 @@ from agentic.core.http import HttpSession
 from agentic.core.llm import ChatMessage
 from agentic.core.pipeline import read_spec
 from agentic.core.pipeline.crawl.store import PageWarning
+from agentic.core.pipeline.repairs.proposals import RepairProposal, SpecChange
+from agentic.core.pipeline.repairs.requests import RepairRequest
 from agentic.core.types import JSONValue, RunId
 from agentic.core.wrappers import Wrapper
 from agentic.executors.agents.runner import run_execution
@@ -45,6 +47,7 @@ from agentic.mappers import (
 from agentic.mappers.audit import audit
 from agentic.mappers.catalog.dead_letters import CRAWL, dead_letter_id
 from agentic.mappers.catalog.pipelines import store_pipeline
+from agentic.mappers.catalog.repairs import store_repair
 from agentic.mappers.crawl.warnings import dump_warnings
 from agentic.mappers.crawl.wrappers import save_wrappers
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -89,6 +92,7 @@ class Names:
     letter: str
     notification: str
     pipeline: str
+    repair: str
     run: str
     request: str
     schedule: str
@@ -174,7 +178,11 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
     _run(database, project_id, word, run_id)
     with database.writing() as session:
         letter = _crawl(session, project_id, done.id, word)
-        session.add(CrawlModel(project_id=project_id, run=waiting.id, total=1, held=1, holds="k"))
+        _hold(session, project_id, waiting.id, word)
+        change = SpecChange(place=("steps",), old=None, new=word)
+        found = RepairProposal(kind="field", subject=word, changes=(change,))
+        request = RepairRequest(kind="k", repairs=(found,))
+        store_repair(session, agents[0], f"{word}-repair", request, run=waiting.id)
         session.add(CrawlProfileModel(project_id=project_id, agent_id=agents[0].id, kind="k", profile="{}"))
         save_wrappers(session, project_id, f"{word}-line", {"k": Wrapper("title", words=(word,))})
         for name, execution in ((f"{word}-labels", done), ("twin", failed)):
@@ -199,6 +207,7 @@ def _fill(database: Database, project: str, project_id: str) -> Names:
         letter=letter,
         notification=f"{word}-rule",
         pipeline=f"{word}-line",
+        repair=f"{word}-repair",
         run=run_id,
         request=asked.id,
         schedule=f"{word}-times",
@@ -260,6 +269,15 @@ def _run(database: Database, project_id: str, word: str, run_id: RunId) -> None:
         floor.submit("adding", 1, f"{word}-held")
         floor.claim(3600.0)
         floor.submit("adding", 1, f"{word}-fresh")
+
+
+def _hold(session: Session, project_id: str, execution_id: str, word: str) -> None:
+    """Let an execution hold a page."""
+    session.add(CrawlModel(project_id=project_id, run=execution_id, total=1, held=1, holds="k"))
+    url = f"https://{word}.example/held"
+    page = FrontierModel(project_id=project_id, run=execution_id, depth=0, url_key=f"{word}held", url=url)
+    page.state = FrontierState.HELD
+    session.add(page)
 
 
 def _crawl(session: Session, project_id: str, execution_id: str, word: str) -> str:

@@ -33,6 +33,7 @@ steps:
     commit_pages: 4
     max_parallel: 2
     store: {pages: false}
+    repair: never
     MORE
     detail:
       match: ["*/product/*"]

@@ -175,7 +175,7 @@ class MemoryFrontier:
     async def incidents(self) -> Sequence[Incident]:
         return ()
 
-    async def release(self, *, is_accepted: bool) -> None:
+    async def release(self, *, is_accepted: bool, repaired: Collection[str] = ()) -> None:
         raise NotImplementedError
 
     def urls(self, state: str) -> list[str]:

@@ -15,6 +15,7 @@ from agentic.core.pipeline.crawl.store import CrawlStore
 from agentic.core.pipeline.errors import SpecError
 from agentic.core.pipeline.expressions.references import expression_of
 from agentic.core.pipeline.policies.policies import Levels
+from agentic.core.pipeline.repairs.store import RepairStore
 from agentic.core.pipeline.spec.check import find_faults
 from agentic.core.pipeline.spec.own_secrets import OwnSecrets
 from agentic.core.pipeline.spec.spec import (
@@ -61,11 +62,13 @@ class PipelineServices:
         context: Returns the context for the actors of a run; its fetcher is opened with the policy of the
             spec.
         inputs: The pipeline's inputs, if they are known: passwords and tokens in them are never stored.
+        repairs: Returns the stored repairs of a run's pipeline; without it, crawls are not repaired.
     """
 
     frontier: Callable[[RunId], CrawlStore]
     context: Callable[[RunId], ActorContext]
     inputs: Mapping[str, JSONValue] = field(default_factory=dict, repr=False)
+    repairs: Callable[[RunId], RepairStore] | None = None
 
 
 def compile_pipeline(
@@ -334,6 +337,7 @@ class _Compiler:
             item_key=around.spec.item_key,
             reruns=self._reruns(around.spec),
             own=self._own,
+            repairs_of=self._services.repairs,
         )
         node = CrawlNode(name, position, step, tools)
         builder.add_edge(node, node, _is_no_state, description="next slice")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NoReturn
 
 from agentic.core.actors import Actor, ActorContext, PipelineError
@@ -68,7 +68,7 @@ class _NoOutside:
     async def incidents(self) -> NoReturn:
         self._refuse()
 
-    async def release(self, *, is_accepted: bool) -> NoReturn:  # noqa: ARG002 - the port's
+    async def release(self, *, is_accepted: bool, repaired: Collection[str] = ()) -> NoReturn:  # noqa: ARG002 - the port's
         self._refuse()
 
     def _refuse(self) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import ClassVar, cast
 
 from pydantic import ValidationError
@@ -18,14 +19,16 @@ from agentic.core.http.sessions.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl.borders import border_notes
 from agentic.core.pipeline.crawl.files import KnownFiles, PageFiles
 from agentic.core.pipeline.crawl.follow import CrawlScope, scope_of
+from agentic.core.pipeline.crawl.holding import HeldPages, HoldDecision
 from agentic.core.pipeline.crawl.offline import offline
 from agentic.core.pipeline.crawl.page import PageProcessor
+from agentic.core.pipeline.crawl.repairing import CrawlRepair
 from agentic.core.pipeline.crawl.report import CrawlReport
 from agentic.core.pipeline.crawl.seeding import FailedPart, Seeding, listed_pages, starts_of
 from agentic.core.pipeline.crawl.slice import CrawlSlice, SliceLimits
 from agentic.core.pipeline.crawl.statistics import RunningCrawls
 from agentic.core.pipeline.crawl.store import CrawlBatch, CrawlStore, FrontierCounts, SliceId
-from agentic.core.pipeline.drift.incidents import DriftAnswer
+from agentic.core.pipeline.drift.incidents import DriftAnswer, RepairAnswer
 from agentic.core.pipeline.drift.looking import PageWatchers
 from agentic.core.pipeline.errors import StepFailedError
 from agentic.core.pipeline.expressions.expressions import SECRETS, Path
@@ -33,6 +36,7 @@ from agentic.core.pipeline.expressions.secret_masking import Hidden, read_secret
 from agentic.core.pipeline.policies.attempts import retrying
 from agentic.core.pipeline.policies.policies import Levels
 from agentic.core.pipeline.policies.retry_events import OF_PAGES, tell_changes
+from agentic.core.pipeline.repairs.store import RepairedStep, RepairStore
 from agentic.core.pipeline.spec.amounts import exceeds
 from agentic.core.pipeline.spec.own_secrets import NO_OWN_SECRETS, OwnSecrets
 from agentic.core.pipeline.spec.spec import CrawlStep, resolved_crawl
@@ -96,25 +100,6 @@ class CrawlHold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldPages:
-    """The question about held pages; the answer is a :class:`DriftAnswer`.
-
-    Attributes:
-        step: The step, by its number and id.
-        held: Pages that wait.
-        why: A line for each kind of pages.
-        answer: The possible answers.
-    """
-
-    __wire_name__: ClassVar[str] = "agentic.core.pipeline.crawl.HeldPages"
-
-    step: str
-    held: int
-    why: tuple[str, ...]
-    answer: str = " | ".join(DriftAnswer)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlTools:
     """The tools of a crawl.
 
@@ -126,6 +111,7 @@ class CrawlTools:
         item_key: Field that identifies an item.
         reruns: Calls of the steps that rules may run again, by id.
         own: The passwords and tokens that the pipeline itself holds.
+        repairs_of: Returns the stored repairs of a run's pipeline; None if nothing stores them.
     """
 
     store_of: Callable[[RunId], CrawlStore]
@@ -135,6 +121,16 @@ class CrawlTools:
     item_key: str
     reruns: Mapping[str, ActorCall]
     own: OwnSecrets = NO_OWN_SECRETS
+    repairs_of: Callable[[RunId], RepairStore] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _StepNow:
+    """The step as it is in effect, with every reference replaced, and the secrets that are in it."""
+
+    step: CrawlStep
+    hidden: Hidden
+    repaired: RepairedStep
 
 
 class CrawlNode(Executor):
@@ -170,11 +166,13 @@ class CrawlNode(Executor):
         try:
             if not self._position.is_due(state):
                 return self._position.pass_over(state)
-            step, hidden = await self._resolved(state, context)
+            now = await self._resolved(state, ctx)
+            step, hidden = now.step, now.hidden
             failed: list[FailedPart] = []
             store = self._tools.store_of(ctx.run_id)
             if (await store.begin(SliceId(ctx.superstep))).is_offline:
                 step = step.model_copy(update={"sitemaps": False})
+                now = replace(now, step=step)
             listed = listed_pages(step, self._tools.actors, self._reporting(context, hidden, failed))
             seeding = Seeding(step, listed, store, self._credentials(step), failed)
             await seeding.begin()
@@ -186,7 +184,7 @@ class CrawlNode(Executor):
         turn = CrawlTurn(state=state)
         if not seeding.is_over:
             uses: list[ModelUse] = []
-            await self._crawl_while(seeding, turn, self._processor(state, step, hidden, ctx, uses), ctx)
+            await self._crawl_while(seeding, turn, self._processor(state, now, ctx, uses), ctx)
             self._keep_use(turn, uses, ctx)
         return replace(turn, state=state.with_proxies(tally.take()))
 
@@ -198,9 +196,10 @@ class CrawlNode(Executor):
             StepFailedError: No page could be fetched, or a rule fails the pipeline because of a page.
         """
         context = self._context(ctx)
-        step, hidden = await self._resolved(turn.state, context)
+        now = await self._resolved(turn.state, ctx)
+        step, hidden = now.step, now.hidden
         uses: list[ModelUse] = []
-        processor = self._processor(turn.state, step, hidden, ctx, uses)
+        processor = self._processor(turn.state, now, ctx, uses)
         store = self._tools.store_of(ctx.run_id)
         report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
         try:
@@ -227,32 +226,46 @@ class CrawlNode(Executor):
         Raises:
             StepFailedError: See :meth:`go_on`.
         """
-        context = self._context(ctx)
         turn = held.turn
-        step, hidden = await self._resolved(turn.state, context)
+        now = await self._resolved(turn.state, ctx)
         store = self._tools.store_of(ctx.run_id)
         counts = await store.begin(SliceId(ctx.superstep))
         if counts.holds:
-            answer = await self._answer(step, store, counts, ctx)
-            if answer is DriftAnswer.STOP:
-                return await self._finish(turn, step, hidden, counts, ctx)
-            await store.release(is_accepted=answer is DriftAnswer.ACCEPT)
+            uses: list[ModelUse] = []
+            incidents = await store.incidents()
+            why = tuple(incident.summary for incident in incidents)
+            crawl = HoldDecision(
+                now.step, incidents, store, HeldPages(step=self._position.label, held=counts.held, why=why)
+            )
+            continues = await crawl.settle(
+                self._repairing(turn, now, ctx, uses), partial(self._ask, now.step, ctx), ctx
+            )
+            self._keep_use(turn, uses, ctx)
+            if not continues:
+                return await self._finish(turn, now.step, now.hidden, counts, ctx)
         return CrawlTurn(state=turn.state)
 
-    async def _answer(
-        self, step: CrawlStep, store: CrawlStore, counts: FrontierCounts, ctx: WorkflowContext
-    ) -> DriftAnswer:
-        incidents = await store.incidents()
-        question = HeldPages(
-            step=self._position.label,
-            held=counts.held,
-            why=tuple(incident.summary for incident in incidents),
-        )
+    async def _ask(
+        self, step: CrawlStep, ctx: WorkflowContext, question: HeldPages
+    ) -> DriftAnswer | RepairAnswer:
+        """Return the answer to a question about held pages; without one in time, it is to stop."""
         deadline = timedelta(seconds=step.hold_seconds)
+        # The numbers keep the answers apart: a repair may be rejected while its question waits.
         try:
-            return await ctx.request_info(question, DriftAnswer, deadline=deadline)
+            if question.repairs:
+                return await ctx.request_info(question, RepairAnswer, deadline=deadline, number=2)
+            return await ctx.request_info(question, DriftAnswer, deadline=deadline, number=1)
         except RequestExpiredError:
             return DriftAnswer.STOP
+
+    def _repairing(
+        self, turn: CrawlTurn, now: _StepNow, ctx: WorkflowContext, uses: list[ModelUse]
+    ) -> CrawlRepair | None:
+        """Return the maker of repairs; None if the step wants none."""
+        if now.step.repair == "never" or self._tools.repairs_of is None:
+            return None
+        processor = self._processor(turn.state, now, ctx, uses)
+        return CrawlRepair(processor, self._step, now.repaired, self._tools.repairs_of(ctx.run_id))
 
     async def _finish(
         self,
@@ -317,16 +330,18 @@ class CrawlNode(Executor):
 
         return replace(context, retry=retrying(self._tools.levels), part_failed=note)
 
-    async def _resolved(self, state: PipelineState, context: ActorContext) -> tuple[CrawlStep, Hidden]:
-        """Return the step with every reference replaced, and the secrets that are in it now."""
-        hidden = self._tools.own.joined(
-            await read_secrets(cast(JSONValue, self._step.model_dump(mode="json")), context.secrets)
-        )
+    async def _resolved(self, state: PipelineState, ctx: WorkflowContext) -> _StepNow:
+        """Return the step with accepted repairs and every reference replaced, and its secrets."""
+        repaired = RepairedStep(step=self._step)
+        if self._tools.repairs_of is not None:
+            repaired = await self._tools.repairs_of(ctx.run_id).step(self._step)
+        written = cast(JSONValue, repaired.step.model_dump(mode="json"))
+        hidden = self._tools.own.joined(await read_secrets(written, self._context(ctx).secrets))
 
         def lookup(path: Path) -> JSONValue:
             return hidden.values[path[1]] if path[0] == SECRETS else state.lookup(path)
 
-        return resolved_crawl(self._step, lookup), hidden
+        return _StepNow(resolved_crawl(repaired.step, lookup), hidden, repaired)
 
     def _credentials(self, step: CrawlStep) -> UrlCredentials:
         """Return the credentials in the crawl's URLs: secrets are known only after it is resolved."""
@@ -354,12 +369,11 @@ class CrawlNode(Executor):
     def _processor(
         self,
         state: PipelineState,
-        step: CrawlStep,
-        hidden: Hidden,
+        now: _StepNow,
         ctx: WorkflowContext,
         uses: list[ModelUse],
     ) -> PageProcessor:
-        tools = self._tools
+        tools, step, hidden = self._tools, now.step, now.hidden
         context = replace(self._context(ctx), used=uses.append)
 
         async def rerun(name: str) -> None:
@@ -382,6 +396,7 @@ class CrawlNode(Executor):
             rerun=rerun,
             watcher=self._watchers.of(ctx.run_id),
             files=self._files(step, scope, hidden, context, ctx.run_id),
+            version=now.repaired.version,
         )
 
     def _files(

@@ -124,6 +124,7 @@ class PageProcessor:
         watcher: Looks at the pages, and knows which kinds are held.
         files: Downloads the files of pages; None if the crawl wants none.
         inputs: Path in the step -> checked input of the actor there.
+        version: The version of the pipeline that the step is from; None for the pipeline as it was written.
     """
 
     step: CrawlStep
@@ -142,6 +143,7 @@ class PageProcessor:
     watcher: PageWatcher
     files: PageFiles | None = None
     inputs: dict[ValuePath, RepeatedInput] = field(default_factory=dict)
+    version: int | None = None
 
     def note(self, counts: FrontierCounts) -> None:
         """Note what other processes have found out about the crawl."""
@@ -159,6 +161,27 @@ class PageProcessor:
             return _held(entry) if is_held else self._process(entry)
         alone = replace(self, context=self.without_network, levels=without_retries(self.levels))
         return alone._process(entry)
+
+    async def fetch(self, url: str) -> Page:
+        """Return a page as the crawl fetches it, once, without following its refresh.
+
+        Raises:
+            ActorError: It cannot be fetched.
+            HttpError: The same.
+        """
+        return await self._fetched(self.step.fetch.actor, None, url, self._quiet(url))
+
+    async def read(self, number: int, page: Page) -> Sequence[FoundItem]:
+        """Return the items that a rule of ``detail`` reads on a page.
+
+        Raises:
+            ActorError: They cannot be read.
+        """
+        return await self._items(number, page, self._quiet(page.final_url))
+
+    def _quiet(self, url: str) -> ActorContext:
+        """Return the context of a call whose warnings are of no page of the crawl."""
+        return self.context.for_call(f"{self.call}/{url_key(url)}", tally=lambda _subject, _sentence: None)
 
     async def _process(self, entry: FrontierEntry) -> PageResult:
         found = _Found()
@@ -425,6 +448,7 @@ class PageProcessor:
             has_row=self.step.store.pages,
             is_reread=entry.page_key is not None,
             sight=sight,
+            version=self.version,
         )
         return with_items(crawled, items) if len(items) > 1 else crawled
 

@@ -111,6 +111,7 @@ class CrawledPage:
         is_reread: Whether it was read from storage, not fetched.
         sight: Its look; None for a page that describes no item.
         learnt: Its fields as they look on it; empty for most pages.
+        version: The version of the pipeline that read it; None for the pipeline as it was written.
     """
 
     url: str
@@ -133,6 +134,7 @@ class CrawledPage:
     is_reread: bool = False
     sight: PageSight | None = None
     learnt: tuple[LearntField, ...] = ()
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,11 +361,12 @@ class CrawlStore(Protocol):
         """Return why kinds of pages are held, or noted; without those that were settled."""
         ...
 
-    async def release(self, *, is_accepted: bool) -> None:
+    async def release(self, *, is_accepted: bool, repaired: Collection[str] = ()) -> None:
         """Make all held pages new again; a second call changes nothing.
 
         Args:
             is_accepted: Whether the pages are right as they are: they are not watched any longer in this
                 crawl. Else the pages that raised the alarm are fetched again, too.
+            repaired: Keys of the kinds whose pages are read with other rules from now on.
         """
         ...

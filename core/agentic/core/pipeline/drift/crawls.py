@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentic.core.pipeline.drift.incidents import Incident
@@ -69,10 +69,18 @@ class CrawlWatch:
         """Keys of the pages that raised the alarms."""
         return [key for watch in self.kinds.values() if watch.incident is not None for key in watch.suspects]
 
-    def settle(self, *, is_accepted: bool) -> Sequence[str]:
-        """End all incidents; return the keys of pages to read again: none if the pages are right."""
-        open_ones = [watch for watch in self.kinds.values() if watch.incident is not None]
-        return [key for watch in open_ones for key in watch.settle(is_accepted=is_accepted)]
+    def settle(self, *, is_accepted: bool, repaired: Collection[str] = ()) -> Sequence[str]:
+        """End all incidents; return the keys of pages to read again: none if the pages are right.
+
+        Args:
+            is_accepted: Whether the pages are right as they are.
+            repaired: Keys of the kinds whose pages are read with other rules from now on.
+        """
+        open_ones = {key: watch for key, watch in self.kinds.items() if watch.incident is not None}
+        again = [key for watch in open_ones.values() for key in watch.settle(is_accepted=is_accepted)]
+        for watch in (open_ones[key] for key in repaired if key in open_ones):
+            watch.start_over()
+        return again
 
     def summaries(self) -> Mapping[str, KindSummary]:
         """Return what can be learnt from the crawl, by kind."""

@@ -21,6 +21,18 @@ class DriftAnswer(StrEnum):
     STOP = "stop"
 
 
+class RepairAnswer(StrEnum):
+    """The answer to the question about held pages and their repair.
+
+    ``REPAIR`` applies it and fetches the pages; the others are as in :class:`DriftAnswer`, without it.
+    """
+
+    REPAIR = "repair"
+    RESUME = "resume"
+    ACCEPT = "accept"
+    STOP = "stop"
+
+
 class Cause(StrEnum):
     """What has happened to the pages of a kind.
 

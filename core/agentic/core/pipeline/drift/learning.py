@@ -81,7 +81,7 @@ class FieldLearner:
 
     _left: dict[str, int] = field(default_factory=dict)
     _taken: dict[str, int] = field(default_factory=dict)
-    _keys: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _keys: dict[str, tuple[JSONValue, Mapping[str, str]]] = field(default_factory=dict)
 
     def learn(
         self,
@@ -114,15 +114,16 @@ class FieldLearner:
         self._left[kind] = (PAUSE + tags // TAGS_OF_A_PAGE) << min(taken - 1, MAX_DOUBLED)
         if tags > MAX_TAGS:
             return ()
-        if kind not in self._keys:
-            self._keys[kind] = wrapper_keys(rules)
-        values = {} if rules.python is not None else item
         schema = rules.config.get("schema")
-        if not self._keys[kind] or not isinstance(schema, dict):
+        if not isinstance(schema, dict):
             return ()
-        found = _wrappers(page, schema, values, key, hidden)
-        names = [name for name in found if name in self._keys[kind]]
-        return tuple(LearntField(kind, self._keys[kind][name], found[name]) for name in names)
+        known, keys = self._keys.get(kind, (None, {}))
+        if known != schema:  # at first, and after a repair
+            keys = wrapper_keys(rules)
+            self._keys[kind] = (schema, keys)
+        values = {} if rules.python is not None else item
+        found = _wrappers(page, schema, values, key, hidden) if keys else {}
+        return tuple(LearntField(kind, keys[name], found[name]) for name in found if name in keys)
 
 
 def add_learnt(text: str | None, fields: Iterable[LearntField]) -> str:

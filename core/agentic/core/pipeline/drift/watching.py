@@ -93,7 +93,7 @@ class FieldWatch:
             if self.high is None or size > self.high:
                 self.high = size
         is_repeated = mark == self.mark and mark != 0
-        is_odd = expected is not None and _is_odd(value, expected)
+        is_odd = expected is not None and looks_odd(value, expected)
         if not is_repeated:
             self.mark, self.row[1] = mark, 0
             values = self.values
@@ -207,6 +207,7 @@ class KindWatch:
         is_muted: Whether the pages were accepted as they are.
         had_incident: Whether there was one in this run: its pages are not learnt.
         last_blank: Hash of the newest page without values.
+        is_repaired: Whether a repair began a new layout: the old markers say nothing.
     """
 
     label: str
@@ -225,6 +226,7 @@ class KindWatch:
     is_muted: bool = False
     had_incident: bool = False
     last_blank: str = ""
+    is_repaired: bool = False
 
     def note(
         self,
@@ -293,7 +295,7 @@ class KindWatch:
 
     def _note_template(self, sight: PageSight, expected: Expectation) -> None:
         steps, evidence = expected.template, self.template
-        if steps is None or sight.is_known is None:
+        if steps is None or sight.is_known is None or self.is_repaired:
             return
         evidence[0] = max(evidence[0] + (steps.all_good if sight.is_known else steps.all_bad), 0.0)
         if evidence[0] >= NEW_TEMPLATE and not evidence[1]:
@@ -401,6 +403,14 @@ class KindWatch:
             one.forget()
         return again
 
+    def start_over(self) -> None:
+        """Forget the pages so far: they were read before a repair, and only later ones are learnt."""
+        self.pages = self.walls = self.sampled = 0
+        self.sizes = None
+        self.fields.clear()
+        self.markers.clear()
+        self.is_repaired, self.had_incident = True, False
+
     def summary(self) -> KindSummary | None:
         """Return what can be learnt from the run; None if it had an incident that was not accepted."""
         if (self.had_incident and not self.is_muted) or not self.pages:
@@ -445,10 +455,12 @@ class KindWatch:
             "is_muted": self.is_muted,
             "had_incident": self.had_incident,
             "last_blank": self.last_blank,
+            "is_repaired": self.is_repaired,
         }
 
 
-def _is_odd(value: SeenValue, expected: ExpectedField) -> bool:
+def looks_odd(value: SeenValue, expected: ExpectedField) -> bool:
+    """Return whether a value is unlike all on healthy pages: of another shape or size, or unknown."""
     if value.shape not in expected.shapes:
         return True
     size = value.size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -22,6 +22,7 @@ from pydantic import (
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    model_validator,
 )
 from pydantic_core import CoreSchema
 
@@ -286,6 +287,27 @@ class FileRules(_Part):
     timeout_s: Seconds = Field(default=600.0, description="Timeout for each file.")
 
 
+class AutoRepair(_Part):
+    """When a repair is applied without asking."""
+
+    min_score: float = Field(
+        default=0.9, gt=0, le=1, description="Least probability of the new place of each field."
+    )
+    min_pages: PositiveInt = Field(
+        default=3, description="Pages of the new layout, besides those it was made from, that prove it."
+    )
+
+
+class AutoRepairPolicy(_Part):
+    """Apply sure repairs, and propose the others."""
+
+    auto: AutoRepair
+
+
+def _repair_policy(value: object) -> object:
+    return {"auto": {}} if value == "auto" else value
+
+
 class CrawlStep(_WhenStep):
     """Fetch pages and follow their links until none is left; pages and items go straight to the tables.
 
@@ -324,6 +346,20 @@ class CrawlStep(_WhenStep):
     hold_seconds: Seconds = Field(
         default=604_800.0, description="Time to wait for the answer; without one, the held pages are left."
     )
+    repair: Annotated[Literal["never", "propose"] | AutoRepairPolicy, BeforeValidator(_repair_policy)] = (
+        Field(
+            default="propose",
+            description="When pages are held because fields changed: propose looks for their new places and "
+            "asks, auto also applies sure ones (min_score, min_pages), never only asks.",
+        )
+    )
+
+    @model_validator(mode="after")
+    def _repairs_held_pages(self, info: ValidationInfo) -> Self:
+        is_written = "repair" in self.model_fields_set and not (info.context or {}).get("resolved")
+        if is_written and self.repair != "never" and self.on_drift != "hold":
+            raise ValueError(f"repair needs on_drift: hold, not {self.on_drift}; remove one of them")
+        return self
 
     @property
     def details(self) -> tuple[DetailRules, ...]:

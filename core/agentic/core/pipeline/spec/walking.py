@@ -44,6 +44,14 @@ def find_crawls(
             yield from find_crawls(row, (*here, *keys), in_loop=in_loop or isinstance(step, LoopStep))
 
 
+def step_at(spec: PipelineSpec, place: ValuePath) -> object:
+    """Return the part of a spec at a place that :func:`find_crawls` yields."""
+    found: object = spec
+    for key in place:
+        found = found[key] if isinstance(found, tuple) and isinstance(key, int) else getattr(found, str(key))
+    return found
+
+
 def actors_of(step: Step) -> Iterator[str]:
     """Yield the name of every actor that a step calls itself, or a step within it."""
     yield from (name for name, _ in calls_of(step))

@@ -73,11 +73,21 @@ def minute(time: object) -> str:
     return str(time)[: len("2026-05-01 12:00")] if time else ""
 
 
+def untyped(value: JSONValue) -> JSONValue:
+    """Return a stored value without the names of types."""
+    if isinstance(value, dict):
+        return (
+            untyped(value["v"])
+            if "$" in value and "v" in value
+            else {k: untyped(v) for k, v in value.items()}
+        )
+    return [untyped(one) for one in value] if isinstance(value, list) else value
+
+
 def question_text(question: JSONValue) -> str:
     """Return a question for people: fields with their values, without the names of types."""
+    question = untyped(question)
     if isinstance(question, Mapping):
-        if "$" in question and "v" in question:
-            return question_text(question["v"])
         return "; ".join(f"{name}: {question_text(value)}" for name, value in question.items())
     if isinstance(question, list):
         return ", ".join(map(question_text, question))

@@ -1,0 +1,170 @@
+"""Works out the repair of a kind of pages: fetches some, finds the fields, proves them on others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from agentic.core.actors import ActorError, Page
+from agentic.core.http import HttpError
+from agentic.core.pipeline.crawl.page import PageProcessor
+from agentic.core.pipeline.drift.incidents import Cause, Incident
+from agentic.core.pipeline.drift.sights import is_blank, kind_of, wall_in
+from agentic.core.pipeline.repairs.proposals import Repair, RepairAbstention
+from agentic.core.pipeline.repairs.requests import RepairRequest
+from agentic.core.pipeline.repairs.store import RepairedStep, RepairStore
+from agentic.core.pipeline.spec.spec import CrawlStep
+from agentic.core.pipeline.spec.step_names import detail_place
+from agentic.core.threads import in_thread
+from agentic.core.types import JSONValue
+
+if TYPE_CHECKING:
+    from agentic.core.pipeline.repairs.fields import LookedAtPage
+
+MOST_FETCHED = 12
+"""Pages that are fetched for a repair: one half to find the fields, the other half to prove them."""
+
+MIN_PROVED = 4
+"""With fewer pages, all are needed to find the fields, and none is left to prove them."""
+
+LOOKED_THROUGH = 200
+SCHEMA = "schema"
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlRepair:
+    """Works out repairs for a crawl.
+
+    Attributes:
+        processor: Of the crawl step as it is in effect, with its references resolved.
+        written: The step as it was written.
+        in_effect: The step with accepted repairs.
+        store: The stored repairs and rows.
+    """
+
+    processor: PageProcessor
+    written: CrawlStep
+    in_effect: RepairedStep
+    store: RepairStore
+
+    async def request(self, incident: Incident) -> RepairRequest:
+        """Return the repairs of the fields of an incident, each found or not."""
+        number = _rule_of(incident, self.written)
+        rules = None if number is None else _schema(self.in_effect.step, number)
+        if number is None or rules is None or not self.in_effect.place:
+            reason = "only fields in the schema of extract_detail can be repaired; correct the rules by hand"
+            return self._request(incident, [_abstained(incident.label, reason)])
+        pages = await self._pages(number)
+        if not pages:
+            reason = "no page of the new layout could be fetched; see `agentic crawls held`"
+            return self._request(incident, [_abstained(incident.label, reason)])
+        return await self._of_fields(incident, number, rules, pages)
+
+    def _request(self, incident: Incident, repairs: Sequence[Repair], checked: int = 0) -> RepairRequest:
+        return RepairRequest(
+            kind=incident.kind, why=incident.summary, repairs=tuple(repairs), checked=checked
+        )
+
+    async def _of_fields(
+        self, incident: Incident, number: int, rules: Mapping[str, JSONValue], pages: Sequence[LookedAtPage]
+    ) -> RepairRequest:
+        from agentic.core.pipeline.repairs.fields import (
+            Proof,
+            broken_fields,
+            find_places,
+            judged,
+            repaired_rule,
+        )
+        from agentic.core.wrappers import Found
+
+        is_proved = len(pages) >= MIN_PROVED
+        makers, provers = (pages[::2], pages[1::2]) if is_proved else (pages, [])
+        broken = broken_fields(rules, pages, {one.field: one.fault for one in incident.faults})
+        learnt = await self.store.wrappers(self.processor.step.details[number])
+        found = await in_thread(find_places, rules, makers, broken, learnt)
+        is_part = incident.cause is Cause.VARIANT
+        new = {
+            name: repaired_rule(rules[name], one, broken[name], is_part=is_part)
+            for name, one in found.items()
+            if isinstance(one, Found)
+        }
+        items = [await self._read(number, page.page, {**rules, **new}) for page in provers]
+        expected = await self.store.expectation(incident.kind)
+        place = (*self.in_effect.place, *detail_place(self.in_effect.step, number), "config", SCHEMA)
+        repairs, checked = judged(rules, new, found, place, Proof(provers, items, expected))
+        return self._request(incident, repairs, checked)
+
+    async def _pages(self, number: int) -> list[LookedAtPage]:
+        """Return pages of the new layout, those with a stored row first."""
+        drifted = await self.store.drifted_pages(LOOKED_THROUGH)
+        urls = [url for url in drifted.held if self.processor.scope.detail_of(url) == number]
+        known = await self.store.rows(urls)
+        urls.sort(key=lambda url: -_count_values(known.get(url, {})))
+        found: list[LookedAtPage] = []
+        for url in (*urls[:MOST_FETCHED], *drifted.suspects):
+            if len(found) < MOST_FETCHED and (page := await self._page(url, number)) is not None:
+                found.append(page)
+        return sorted(found, key=lambda page: -_count_values(page.row))
+
+    async def _page(self, url: str, number: int) -> LookedAtPage | None:
+        """Return a page with its fields; None if it cannot be fetched, or something else is shown."""
+        try:
+            page = await self.processor.fetch(url)
+        except (ActorError, HttpError, ValidationError):
+            return None
+        if not page.is_html or self.processor.scope.detail_of(page.final_url) != number:
+            return None
+        item = await self._read(number, page, None)
+        if item is None or (is_blank([item]) and wall_in(page.text, page.final_url) is not None):
+            return None
+        rows = await self.store.rows([page.final_url])
+        from agentic.core.pipeline.repairs.fields import LookedAtPage, tree_of
+
+        tree = await in_thread(tree_of, page)
+        return LookedAtPage(page, item, rows.get(page.final_url, {}), tree)
+
+    async def _read(
+        self, number: int, page: Page, rules: Mapping[str, JSONValue] | None
+    ) -> Mapping[str, JSONValue] | None:
+        """Return the fields of a page; None if they cannot be read."""
+        processor = self.processor
+        if rules is not None:
+            step = with_schema(processor.step, number, rules)
+            processor = replace(processor, step=step, inputs={})
+        try:
+            items = await processor.read(number, page)
+        except (ActorError, ValidationError):
+            return None
+        return items[0].fields if len(items) == 1 else None
+
+
+def with_schema(step: CrawlStep, number: int, rules: Mapping[str, JSONValue]) -> CrawlStep:
+    """Return a crawl step with other rules for the fields of one rule of ``detail``."""
+    details = [*step.details]
+    rule = details[number]
+    details[number] = rule.model_copy(update={"config": {**rule.config, SCHEMA: dict(rules)}})
+    return step.model_copy(
+        update={"detail": tuple(details) if isinstance(step.detail, tuple) else details[0]}
+    )
+
+
+def _rule_of(incident: Incident, step: CrawlStep) -> int | None:
+    """Return the number of the rule that reads the pages of an incident."""
+    kinds = [kind_of(rule).key for rule in step.details]
+    return kinds.index(incident.kind) if incident.kind in kinds else None
+
+
+def _count_values(row: Mapping[str, JSONValue]) -> int:
+    return sum(value not in (None, "", [], {}) for value in row.values())
+
+
+def _schema(step: CrawlStep, number: int) -> Mapping[str, JSONValue] | None:
+    schema = step.details[number].config.get(SCHEMA)
+    return schema if isinstance(schema, dict) else None
+
+
+def _abstained(subject: str, reason: str) -> RepairAbstention:
+    return RepairAbstention(kind="field", subject=subject, reason=reason)

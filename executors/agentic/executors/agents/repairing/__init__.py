@@ -1,0 +1,1 @@
+"""Repairs of agents' pipelines: how their crawls reach the stored ones."""

@@ -1,0 +1,217 @@
+"""A shop that is redesigned in mid-crawl: its pipeline is repaired, and no row is lost or wrong."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+from tests.commands import invoke
+
+from agentic.core.cli.main import build_app
+from agentic.fakes.redesign.orders import Redesign
+from agentic.fakes.server import FakeServer
+
+pytestmark = [pytest.mark.integration]
+
+SPEC = """
+http: {allow_private_hosts: ["127.0.0.1"]}
+name: shop
+steps:
+  - type: crawl
+    start: "URL/category/lamps"
+    follow: {include: ["*/product/*"]}
+    commit_pages: 4
+    max_parallel: 2
+    store: {pages: false}
+    repair: POLICY
+    detail:
+      match: ["*/product/*"]
+      config: {schema: {title: h1.title, price: {selector: .price, type: number}}}
+"""
+RENAMED = Redesign(path="/shop/product/*", changes=("rename_classes",), after=12)
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[FakeServer]:
+    with FakeServer(seed=1, stories=1, products=50) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def healthy_file(shop: FakeServer, first_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database after a crawl of the whole shop as it was at first."""
+    import shutil
+
+    home = tmp_path_factory.mktemp("healthy")
+    shutil.copy(first_file, home / "agentic.db")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENTIC_HOME", str(home))
+        patch.chdir(home)
+        code, output = agentic("run", written(shop, "propose"))
+        assert code == 0, output
+    return home / "agentic.db"
+
+
+@pytest.fixture(autouse=True)
+def _home(shop: FakeServer, healthy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import shutil
+
+    shop.control.reset()
+    (tmp_path / "home").mkdir()
+    shutil.copy(healthy_file, tmp_path / "home" / "agentic.db")
+    monkeypatch.setenv("AGENTIC_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("AGENTIC_USER", "anna")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+
+
+def agentic(*words: str) -> tuple[int, str]:
+    """Return the exit code and the output of a command."""
+    with capture_logs():
+        result = invoke(build_app(), words)
+    return result.exit_code, result.stdout or str(result.exception)
+
+
+def told(*words: str) -> Any:
+    return json.loads(agentic(*words, "--json")[1])
+
+
+def written(shop: FakeServer, policy: str) -> str:
+    text = SPEC.replace("URL", shop.shop_url.rstrip("/")).replace("POLICY", policy)
+    Path("p.yaml").write_text(text, encoding="utf-8")
+    return "p.yaml"
+
+
+def crawl(shop: FakeServer, policy: str = "propose", redesign: Redesign = RENAMED) -> dict[str, Any]:
+    """Crawl the shop while it is redesigned; return the execution."""
+    shop.control.redesigns.add(redesign)
+    agentic("run", written(shop, policy))
+    found: dict[str, Any] = told("executions", "list")[0]
+    return found
+
+
+def rows() -> list[tuple[Any, ...]]:
+    """Return title, price and version of each row."""
+    query = "SELECT data, pipeline_version FROM items ORDER BY key"
+    with closing(sqlite3.connect("home/agentic.db")) as database:
+        found = [(json.loads(data), version) for data, version in database.execute(query)]
+    return [(data["title"], data["price"], version) for data, version in found]
+
+
+def values() -> list[tuple[Any, ...]]:
+    return [row[:2] for row in rows()]
+
+
+def versions() -> set[int | None]:
+    return {row[2] for row in rows()}
+
+
+def kinds_of_decisions() -> list[tuple[str, str]]:
+    return [(one["kind"], one["who"]) for one in told("audit") if one["kind"].startswith("repair.")]
+
+
+def test_a_proposed_repair_is_shown_accepted_once_and_the_crawl_goes_on_with_it(shop: FakeServer) -> None:
+    healthy = values()
+    row = crawl(shop)
+    assert row["state"] == "waiting_input"
+    (repair,) = told("repairs", "list")
+    assert (repair["state"], repair["fields"]) == ("proposed", "title, price")
+    held = agentic("crawls", "held")[1]
+    assert f"a repair is proposed: agentic repairs show {repair['repair'][:12]}" in held
+    shown = agentic("repairs", "show", repair["repair"][:12])[1]
+    assert "6 other pages prove it" in shown
+    assert "price: score 1.00, runner-up" in shown
+    assert "(as stored) on /shop/product/" in shown
+    assert max(map(len, (held + shown).splitlines())) <= 80
+    code, output = agentic("repairs", "accept", repair["repair"])
+    assert (code, "version 1 of the pipeline of shop" in output, "continues" in output) == (0, True, True)
+    assert "continues" not in agentic("repairs", "accept", repair["repair"])[1]
+    assert agentic("executions", "retry", row["id"])[0] == 0
+    assert told("executions", "list")[0]["status"] == "succeeded"
+    assert (values(), versions()) == (healthy, {None, 1})
+    assert kinds_of_decisions() == [("repair.proposed", "engine"), ("repair.applied", "anna")]
+    agentic("run", "p.yaml")  # the next run begins with the repair, and alarms no more
+    assert told("executions", "list")[0]["status"] == "succeeded"
+    assert (values(), versions()) == (healthy, {1})
+    assert agentic("repairs", "rollback", "shop")[0] == 0
+    assert [one["changes"] for one in told("repairs", "versions", "shop")] == [0, 2]
+    assert crawl(shop)["state"] == "waiting_input"  # as written again, and broken again
+
+
+def test_sure_repairs_are_applied_by_policy_and_the_file_of_the_user_wins(shop: FakeServer) -> None:
+    healthy = values()
+    row = crawl(shop, "auto")
+    assert (row["status"], values(), versions()) == ("succeeded", healthy, {None, 1})
+    assert kinds_of_decisions() == [("repair.proposed", "engine"), ("repair.applied", "engine")]
+    assert not told("requests", "list")
+    assert agentic("repairs", "export", "shop", "--out", "mine.yaml")[0] == 0
+    assert agentic("run", "mine.yaml")[0] == 0
+    assert (values(), versions()) == (healthy, {None})
+
+
+@pytest.mark.parametrize("policy", ["{auto: {min_pages: 7}}", "{auto: {min_score: 1, min_pages: 1}}"])
+def test_a_repair_that_is_not_sure_enough_for_the_policy_is_proposed(shop: FakeServer, policy: str) -> None:
+    wrapped = RENAMED.model_copy(update={"changes": ("hash_classes", "wrap", "add_decoys")})
+    assert crawl(shop, policy, wrapped)["state"] == "waiting_input"
+    assert {one["state"] for one in told("repairs", "list")} <= {"proposed", "abstained"}
+    assert not told("repairs", "versions", "shop")
+
+
+def test_fields_that_are_gone_are_not_repaired(shop: FakeServer) -> None:
+    row = crawl(shop, "auto", RENAMED.model_copy(update={"changes": ("drop_fields",), "seed": 3}))
+    assert row["state"] == "waiting_input"
+    (repair,) = told("repairs", "list")
+    assert repair["state"] == "abstained"
+    code, output = agentic("repairs", "accept", repair["repair"])
+    assert (code, "without a proposal" in output) == (1, True)
+    assert agentic("crawls", "release", row["id"], "--stop")[0] == 0
+
+
+def test_a_rejected_repair_is_not_applied_by_the_answer_to_its_question(shop: FakeServer) -> None:
+    row = crawl(shop)
+    (repair,) = told("repairs", "list")
+    assert agentic("repairs", "reject", repair["repair"])[0] == 0
+    assert "rejected already" in agentic("repairs", "accept", repair["repair"])[1]
+    (asked,) = told("requests", "list")
+    agentic("requests", "answer", row["id"], asked["request"], '"repair"')
+    agentic("executions", "retry", row["id"])
+    assert not told("repairs", "versions", "shop")
+    (asked,) = told("requests", "list")  # the crawl asks again, without the repair
+    assert asked["expects"] == "DriftAnswer"
+    agentic("crawls", "release", row["id"], "--stop")
+    agentic("executions", "retry", row["id"])
+    assert told("executions", "list")[0]["status"] == "partial"
+
+
+@pytest.mark.parametrize("point", ["store", "apply", "release"])
+def test_a_process_that_dies_in_a_repair_is_continued_with_one_version(
+    shop: FakeServer, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agentic.executors.agents.repairing.sql_store import SqlRepairStore
+    from agentic.mappers.crawl.frontier import SqlCrawlStore
+
+    healthy = values()
+    home: type[Any] = SqlCrawlStore if point == "release" else SqlRepairStore
+    whole = getattr(home, point)
+
+    async def dies(self: object, *args: object, **options: object) -> None:
+        await whole(self, *args, **options)
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(home, point, dies)
+        assert crawl(shop, "auto")["status"] == "failed"
+    assert agentic("executions", "retry", told("executions", "list")[0]["id"])[0] == 0
+    assert (values(), versions()) == (healthy, {None, 1})
+    assert [kind for kind, _ in kinds_of_decisions()] == ["repair.proposed", "repair.applied"]
+
+
+def test_without_the_policy_nothing_is_repaired(shop: FakeServer) -> None:
+    assert crawl(shop, "never")["state"] == "waiting_input"
+    assert not told("repairs", "list")

@@ -1,0 +1,179 @@
+"""Repairs in SQL: decided once, however many try, and undone by a further version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from sqlalchemy import func, select
+
+from agentic.core.pipeline.repairs.proposals import RepairAbstention, RepairProposal, SpecChange
+from agentic.core.pipeline.repairs.requests import ProposalState, RepairRequest, StoredRepair
+from agentic.core.types import JSONValue
+from agentic.mappers import AgentModel, Database
+from agentic.mappers.catalog.repairs import (
+    KEPT_REPAIRS,
+    NoVersionError,
+    UnknownRepairError,
+    apply_repair,
+    changes_of,
+    find_repair,
+    list_repairs,
+    newest_version,
+    reject_repair,
+    roll_back,
+    store_repair,
+    was_repaired,
+)
+from agentic.mappers.tables.audit import AuditModel
+from agentic.mappers.tables.repairs import RepairVersionModel
+
+SPEC: JSONValue = {"steps": [{"title": "h1", "price": ".price"}]}
+
+
+def request(field: str, old: str, new: str) -> RepairRequest:
+    change = SpecChange(place=("steps", 0, field), old=old, new=new)
+    return RepairRequest(
+        kind="k", repairs=(RepairProposal(kind="field", subject=field, changes=(change,), score=0.9),)
+    )
+
+
+class Repairs:
+    """The repairs of an agent."""
+
+    def __init__(self, database: Database, agent: AgentModel) -> None:
+        self.database = database
+        self.agent = agent
+
+    def store(self, name: str, wanted: RepairRequest, run: str = "") -> StoredRepair:
+        with self.database.writing() as session:
+            return store_repair(session, self.agent, name, wanted, run=run)
+
+    def apply(self, name: str, spec: JSONValue = SPEC) -> StoredRepair:
+        with self.database.writing() as session:
+            return apply_repair(session, self.agent, name, spec, who="ada")
+
+    def reject(self, name: str) -> StoredRepair:
+        with self.database.writing() as session:
+            return reject_repair(session, self.agent, name, who="ada")
+
+    def roll_back(self, to: int | None = None) -> int:
+        with self.database.writing() as session:
+            return roll_back(session, self.agent, to=to)
+
+    def state(self, name: str) -> ProposalState:
+        with self.database.reading() as session:
+            return find_repair(session, self.agent.project_id, name)[0].state
+
+    def in_effect(self) -> dict[str, JSONValue]:
+        with self.database.reading() as session:
+            changes = changes_of(newest_version(session, self.agent))
+        return {str(change.place[-1]): change.new for change in changes}
+
+    def decisions(self) -> Sequence[str]:
+        query = select(AuditModel.kind).where(AuditModel.kind.like("repair.%")).order_by(AuditModel.number)
+        with self.database.reading() as session:
+            return session.scalars(query).all()
+
+    def versions(self) -> int:
+        with self.database.reading() as session:
+            return session.scalar(select(func.count()).select_from(RepairVersionModel)) or 0
+
+
+@pytest.fixture
+def repairs(database: Database, agent: AgentModel) -> Repairs:
+    return Repairs(database, agent)
+
+
+def test_an_accepted_repair_is_a_version_and_a_second_acceptance_changes_nothing(repairs: Repairs) -> None:
+    repairs.store("a", request("title", "h1", "h2"))
+    assert (repairs.apply("a").version, repairs.apply("a").version) == (1, 1)
+    assert repairs.in_effect() == {"title": "h2"}
+    assert repairs.reject("a").state is ProposalState.APPLIED
+    assert repairs.decisions() == ["repair.proposed", "repair.applied"]
+
+
+def test_a_request_is_stored_once_and_what_was_decided_stays(repairs: Repairs) -> None:
+    repairs.store("a", request("title", "h1", "h2"))
+    repairs.reject("a")
+    again = repairs.store("a", request("title", "h1", "h3"))
+    assert (again.state, again.request.changes[0].new) == (ProposalState.REJECTED, "h2")
+    assert repairs.apply("a").state is ProposalState.REJECTED
+    assert repairs.versions() == 0
+
+
+def test_of_many_that_decide_at_a_time_one_makes_the_version(repairs: Repairs) -> None:
+    repairs.store("a", request("title", "h1", "h2"))
+    repairs.store("b", request("price", ".price", ".amount"))
+    start = Barrier(6)
+
+    def decide(name: str) -> int | None:
+        start.wait(30)
+        return repairs.apply(name).version
+
+    with ThreadPoolExecutor(6) as pool:
+        found = [*pool.map(decide, "aaabbb")]
+    assert sorted({*found[:3]} | {*found[3:]}, key=str) == [1, 2]
+    assert len({*found[:3]}) == len({*found[3:]}) == 1
+    assert repairs.versions() == 2
+    assert repairs.in_effect() == {"title": "h2", "price": ".amount"}
+
+
+def test_a_repair_of_what_has_changed_since_is_superseded(repairs: Repairs) -> None:
+    repairs.store("a", request("title", "h1", "h2"))
+    repairs.store("b", request("title", "h1", "h3"))
+    repairs.store("c", request("price", ".price", ".amount"))
+    repairs.apply("a")
+    assert repairs.apply("b").state is ProposalState.SUPERSEDED
+    edited: JSONValue = {"steps": [{"title": "h1", "price": ".cost"}]}
+    assert repairs.apply("c", edited).state is ProposalState.SUPERSEDED
+    assert repairs.in_effect() == {"title": "h2"}
+
+
+def test_a_second_repair_of_a_field_goes_on_from_the_first(repairs: Repairs) -> None:
+    for name, old, new in (("a", "h1", "h2"), ("b", "h2", "h3")):
+        repairs.store(name, request("title", old, new))
+        repairs.apply(name)
+    with repairs.database.reading() as session:
+        (change,) = changes_of(newest_version(session, repairs.agent))
+    assert (change.old, change.new) == ("h1", "h3")
+
+
+def test_a_repair_is_undone_by_a_further_version(repairs: Repairs) -> None:
+    for name, field, old in (("a", "title", "h1"), ("b", "price", ".price")):
+        repairs.store(name, request(field, old, f"{old}.new"), run="r")
+        repairs.apply(name)
+    assert repairs.roll_back() == 3
+    assert repairs.in_effect() == {"title": "h1.new"}
+    assert (repairs.state("a"), repairs.state("b")) == (ProposalState.APPLIED, ProposalState.ROLLED_BACK)
+    with pytest.raises(NoVersionError, match="goes back already; add --to N"):
+        repairs.roll_back()
+    assert repairs.roll_back(to=0) == 4
+    assert repairs.in_effect() == {}
+    with pytest.raises(NoVersionError, match="version 4 does not exist before version 4"):
+        repairs.roll_back(to=4)
+    assert repairs.decisions()[-2:] == ["repair.rolled_back"] * 2
+    with repairs.database.reading() as session:
+        assert was_repaired(session, repairs.agent, "r", "k")
+        assert not was_repaired(session, repairs.agent, "other", "k")
+
+
+def test_without_a_version_there_is_nothing_to_undo(repairs: Repairs) -> None:
+    with pytest.raises(NoVersionError, match="no repair was applied"):
+        repairs.roll_back()
+
+
+def test_requests_that_propose_nothing_are_kept_within_a_limit(repairs: Repairs) -> None:
+    nothing = RepairRequest(repairs=(RepairAbstention(kind="field", subject="title", reason="gone"),))
+    repairs.store("kept", request("title", "h1", "h2"))
+    with repairs.database.writing() as session:
+        for number in range(KEPT_REPAIRS + 5):
+            store_repair(session, repairs.agent, f"n{number:03}", nothing)
+    with repairs.database.reading() as session:
+        found = list_repairs(session, repairs.agent.project_id)
+    assert len(found) == KEPT_REPAIRS + 1
+    assert repairs.apply("kept").version == 1
+    with pytest.raises(UnknownRepairError, match="no repair begins with 'n000'"):
+        repairs.state("n000")
