@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.unit.core.coding.programs import words, writer
+from tests.unit.core.coding.programs import NeedsWord, words, writer
 
 from agentic.core.coding import (
     Arbiter,
@@ -15,16 +15,19 @@ from agentic.core.coding import (
     GenerationRequest,
     GeneratorInput,
     NoCandidateError,
+    RepairEngine,
+    RepairResult,
     TestOutput,
     ValidationMode,
     ValidationReport,
     best_of,
 )
-from agentic.core.graph import Executor, WorkflowBuilder, executor, handler
-from agentic.core.llm import OverloadedError
+from agentic.core.graph import Executor, MemoryCheckpointStore, WorkflowBuilder, executor, handler
+from agentic.core.llm import OverloadedError, ScriptedModel
 
 pytestmark = pytest.mark.requirement("LG11")
 
+REPAIRS = [("first", "a"), ("second", "a b"), ("third", "b b b")]
 TASK = GeneratorInput.new("Write the words", "python")
 
 
@@ -113,6 +116,21 @@ async def test_an_arbiter_is_a_node_after_any_validators() -> None:
         .build()
     )
     assert (await flow.run("go")).outputs == (candidates["one_warning"],)
+
+
+async def test_an_arbiter_chooses_among_repairs() -> None:
+    check = [NeedsWord("has_a", "a")]
+    engines = [RepairEngine(name, ScriptedModel([text]), check, max_rounds=1) for name, text in REPAIRS]
+    flow = (
+        WorkflowBuilder("choose")
+        .set_start(*engines)
+        .add_fan_in_edge(engines, Arbiter("arbiter", yields_status=False), mode="available", on="always")
+        .build()
+    )
+    store = MemoryCheckpointStore()
+    done = await flow.run(TASK, run_id="r", checkpoints=store)
+    assert (done.output(RepairResult).code, done.output(RepairResult).tests_passed) == ("a b", 2)
+    assert (await flow.resume("r", checkpoints=store)).outputs == done.outputs
 
 
 def test_the_best_of_one_is_refused() -> None:

@@ -7,13 +7,7 @@ from typing import Never
 
 from agentic.core.coding.errors import CodingError, NoCandidateError
 from agentic.core.coding.findings import FindingLevel
-from agentic.core.coding.messages import (
-    CodingTask,
-    CompileOutput,
-    LintOutput,
-    TestOutput,
-    ValidatorOutput,
-)
+from agentic.core.coding.messages import CodingTask, ValidatorOutput
 from agentic.core.coding.validation.pipeline import ValidatorPipeline
 from agentic.core.coding.validation.report import ValidationMode, ValidationReport
 from agentic.core.graph import (
@@ -26,12 +20,11 @@ from agentic.core.graph import (
     handler,
 )
 
-Candidate = ValidationReport | CompileOutput | TestOutput | LintOutput
-"""The result of a validator on the code of a candidate."""
-
 
 class Arbiter(Executor):
-    """Sends the best of several candidates: of a fan-in from validators, ``mode="available", on="always"``.
+    """Sends the best of several candidates.
+
+    They come by a fan-in from validators or repair engines, with ``mode="available", on="always"``.
 
     The best one passed; of these, or if none did, the one that passed most validators; then the one with most
     passed tests, the fewest errors, and the fewest warnings. **Of equals, the first one** in the order of the
@@ -48,8 +41,8 @@ class Arbiter(Executor):
 
     @handler
     async def on_candidates(
-        self, candidates: list[Candidate | ExecutorFailure], ctx: WorkflowContext[Never, str]
-    ) -> Candidate:
+        self, candidates: list[ValidatorOutput | ExecutorFailure], ctx: WorkflowContext[Never, str]
+    ) -> ValidatorOutput:
         """Choose one.
 
         Raises:
@@ -68,7 +61,7 @@ class Arbiter(Executor):
 def rank(output: ValidatorOutput) -> tuple[int, ...]:
     """Return the rank of a candidate; the arbiter takes the highest."""
     verdicts = output.verdicts if isinstance(output, ValidationReport) else ()
-    own_tests = output.tests_passed if isinstance(output, TestOutput) else 0
+    own_tests: int = getattr(output, "tests_passed", 0)  # of tests, or of a repair
     errors = sum(finding.level is FindingLevel.ERROR for finding in output.findings)
     return (
         output.passed,
