@@ -18,6 +18,7 @@ from agentic.core.agents import (
 )
 from agentic.core.llm import ChatMessage, LLMAdapter, ScriptedModel
 
+INDENT = f"\n{'':>11} | "
 TALK = ("My name is Ada.", "My lamp is broken.", "I prefer short answers.")
 SCRIPT = [
     "Hello Ada.",
@@ -42,7 +43,7 @@ class Show:
         """Print the messages, and return them."""
         del keep  # for reducers that ask a model
         for message in messages:
-            print(f"  {message.role.value:>9} | {message.text.replace(chr(10), ' ')}")
+            print(f"  {message.role.value:>9} | {message.text.replace(chr(10), INDENT)}")
         return messages
 
 

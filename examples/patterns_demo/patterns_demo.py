@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import textwrap
 from collections.abc import Callable, Mapping
 
 from agentic.core import EventKind, Workflow
@@ -82,7 +83,7 @@ async def run(name: str, speak: Speak) -> None:
     """Run a pattern; print who worked, in order, and the answer."""
     result = await PATTERNS[name](speak).run(TASK)
     way = [event.path for event in result.events if event.kind is EventKind.EXECUTOR_COMPLETED]
-    print(f"{name}: {' > '.join(way)}")
+    print(textwrap.fill(f"{name}: {' > '.join(way)}", 80, subsequent_indent="  "))
     print(f"  {result.output(SpokenOutput).text}")
 
 

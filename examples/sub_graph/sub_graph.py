@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import textwrap
 
 from agentic.core import EventKind, Workflow, WorkflowBuilder, executor
 from agentic.core.coding import (
@@ -101,7 +102,7 @@ async def run(model: LLMAdapter) -> None:
         given = GeneratorInput.new("A class Stack with push and pop.", "python")
         result = await build(model, SandboxValidator(sandbox)).run(given)
     done = [event.path for event in result.events if event.kind is EventKind.EXECUTOR_COMPLETED]
-    print(" > ".join(done), result.output(str), sep="\n\n")
+    print(textwrap.fill(" > ".join(done), 80), result.output(str), sep="\n\n")
 
 
 async def main() -> None:
