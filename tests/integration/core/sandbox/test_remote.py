@@ -127,6 +127,22 @@ async def test_a_client_that_is_silent_ends_its_run(monkeypatch: pytest.MonkeyPa
     await asyncio.wait([serving])
 
 
+async def test_jobs_and_results_that_are_too_large_to_travel_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(protocol, "MOST_BYTES", 10_000)
+    bus = MemoryBus()
+    serving = asyncio.ensure_future(serve_sandbox(bus, ProcessSandbox(), "one"))
+    await asyncio.sleep(0)
+    sandbox = RemoteSandbox(bus, "one")
+    with pytest.raises(SandboxFileError, match="bytes, but 10000 can travel; bring or keep fewer files"):
+        await sandbox.run({"a.bin": bytes(20_000)}, ["true"])
+    with pytest.raises(SandboxFileError, match="bytes, but 10000 can travel"):
+        await sandbox.run({}, ["sh", "-c", "head -c 20000 /dev/zero > big"])
+    serving.cancel()
+    await asyncio.wait([serving])
+
+
 @pytest.mark.parametrize(
     "payload", [b"", b"{", b'{"kind": "job", "number": 7}\n', b'{"kind":"job"}\n\xff', b"\xff\n"]
 )

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.bus import token
+from agentic.core.sandbox.errors import SandboxFileError
 
 PIECE_BYTES = 256 * 1024
 """Jobs, output and results travel in pieces of this size: below the limit of every server."""
@@ -69,7 +70,16 @@ def unpacked(payload: bytes) -> tuple[Head, bytes]:
 
 
 def pieces_of(content: bytes) -> list[tuple[int, bytes, bool]]:
-    """Return the numbered pieces of a content, and whether each is the last."""
+    """Return the numbered pieces of a content, and whether each is the last.
+
+    Raises:
+        SandboxFileError: It is too long for the other side.
+    """
+    if len(content) > MOST_BYTES:
+        raise SandboxFileError(
+            f"a job or a result has {len(content)} bytes, but {MOST_BYTES} can travel; bring or keep fewer "
+            "files"
+        )
     cut = [content[at : at + PIECE_BYTES] for at in range(0, max(len(content), 1), PIECE_BYTES)]
     return [(number, piece, number == len(cut) - 1) for number, piece in enumerate(cut)]
 

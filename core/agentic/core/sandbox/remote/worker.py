@@ -98,16 +98,13 @@ class _Worker:
 
         try:
             result = await self._sandbox.run_job(self._checked(content), keep)
+            pieces = pieces_of(result.model_dump_json(exclude_defaults=True).encode())
         except SandboxError as exc:
             return [packed("failed", error=type(exc).__name__, text=text_of(exc))]
         except Exception as exc:  # the jobs of other clients go on
             log.exception("sandbox_job.failed")
             return [packed("failed", text=line_of(exc))]
-        whole = result.model_dump_json(exclude_defaults=True).encode()
-        return [
-            packed("result", piece, number=number, is_last=is_last)
-            for number, piece, is_last in pieces_of(whole)
-        ]
+        return [packed("result", piece, number=number, is_last=is_last) for number, piece, is_last in pieces]
 
     def _checked(self, content: bytes) -> SandboxJob:
         try:
