@@ -108,7 +108,7 @@ def config(file: Path, step: int) -> dict[str, Any]:
 
 
 def test_list_that_moved_to_another_address_and_layout_is_read_again(shop: Shop) -> None:
-    assert shop.repair(LIST).output == "nothing is broken\n"
+    assert shop.repair(LIST).output == "no broken part was found\n"
     shop.redesigns.add(Redesign(path="/shop/category/*", changes=("move_pages",), seed=2))
     layout = Redesign(
         path="/shop/category-2/*", changes=("move_list", "change_paging", "rename_classes"), seed=3
@@ -122,11 +122,11 @@ def test_list_that_moved_to_another_address_and_layout_is_read_again(shop: Shop)
     assert spec["inputs"]["url"]["default"] == f"{shop.url}/category-2/lamps"
     fields = config(out, 1)["fields"]
     assert fields == {"title": "a.v3-c__product", "price": {"selector": "span.v3-c__price", "type": "number"}}
-    assert repair(out, shop.rows, shop.url.split("/")[2]).output == "nothing is broken\n"
+    assert repair(out, shop.rows, shop.url.split("/")[2]).output == "no broken part was found\n"
 
 
 def test_endpoint_with_other_keys_is_read_again(shop: Shop) -> None:
-    assert shop.repair(API).output == "nothing is broken\n"
+    assert shop.repair(API).output == "no broken part was found\n"
     shop.redesigns.add(Redesign(path="/shop/scripted/*", changes=("rename_keys",)))
     out = shop.folder / "new.yaml"
     assert kinds(shop.repair(API, "--json", "--out", str(out))) == [("json", "found"), ("paging", "found")]
@@ -137,7 +137,7 @@ def test_endpoint_with_other_keys_is_read_again(shop: Shop) -> None:
         "fields": {"title": "name", "price": {"json": "amount.value", "type": "number"}},
         "paging": {"next": "next_page"},
     }
-    assert repair(out, shop.rows, shop.url.split("/")[2]).output == "nothing is broken\n"
+    assert repair(out, shop.rows, shop.url.split("/")[2]).output == "no broken part was found\n"
 
 
 def test_login_with_other_fields_is_repaired_without_its_values(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_login_with_other_fields_is_repaired_without_its_values(tmp_path: Path) 
         file.write_text(LOGIN.replace("URL", site.url))
         html = {"Content-Type": "text/html"}
         site.serve("/login", pages.login("secret-token", ""), headers=html)
-        assert repair(file, rows, site.host).output == "nothing is broken\n"
+        assert repair(file, rows, site.host).output == "no broken part was found\n"
         site.serve("/login", changed(pages.login("secret-token", ""), ["rename_login"], 7), headers=html)
         said = repair(file, rows, site.host, "--out", str(out)).output
         assert "login of authenticate: found" in said
@@ -158,7 +158,7 @@ def test_login_with_other_fields_is_repaired_without_its_values(tmp_path: Path) 
             "account[secret7]": "${secrets.JOBS_PASSWORD}",
         }
         assert login["form_selector"] is None
-        assert repair(out, rows, site.host).output == "nothing is broken\n"
+        assert repair(out, rows, site.host).output == "no broken part was found\n"
         foreign = changed(pages.login("", ""), ["rename_login"], 7).replace(
             '"session-7"', '"https://evil.example/"'
         )

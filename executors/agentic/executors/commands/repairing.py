@@ -115,7 +115,7 @@ def _print_fields(found: Sequence[Row], repairs: Sequence[Repair], *, unread: in
     if repairs:
         print_repairs(repairs)
     elif not found:
-        print_line("nothing is broken")
+        print_line("no broken part was found")
 
 
 def _readable(seen: Sequence[SeenPage], rows: Sequence[Row]) -> tuple[list[PageTree], list[Row]]:

@@ -17,7 +17,7 @@ from agentic.core.types import JSONValue
 from agentic.core.wrappers.words import plain
 
 MAX_DEPTH = 8
-MAX_LISTS = 500
+MAX_LISTS = 60
 MAX_ITEMS = 500
 MAX_LEAVES = 300
 MIN_TOKEN = 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from agentic.core.wrappers.selecting import SelectorIndex, is_machine_made
 from agentic.core.wrappers.tree import HEADINGS
 
 MIN_ITEMS = 2
+SMALL = 6
+"""A smaller block is taken for a list only if fewer rows are stored: ads and "recently viewed" are small."""
+
 RIVAL = 0.6
 """Another block with this share of the rows, and rows that the best one lacks, makes the best one unsure."""
 
@@ -88,10 +92,12 @@ def find_list(tree: PageTree, rows: KnownRows) -> ListMatch | str:
         return (
             f"the best block has {len(wanted)} of {len(rows.rows)} stored rows, and {rows.least} are needed"
         )
+    if len(best.items) < min(SMALL, len(rows.rows)):
+        return f"the block with stored rows has just {len(best.items)} items, fewer than rows are stored"
     rival = max((len(set(one.rows.values()) - wanted) for one in main[1:]), default=0)
     if rival > RIVAL * len(wanted):
         return f"two blocks have stored rows, one {len(wanted)} and one {rival} others"
-    if (count := _largest_other(tree, links, best.items)) >= BIGGER * len(best.items):
+    if count := _largest_other(tree, links, best.items):
         return (
             f"a block of {len(best.items)} items has the stored rows, and a block of {count} has none: "
             "the first may be a block of ads or of pages seen before"
@@ -254,27 +260,29 @@ def _classes(tree: PageTree, number: int) -> str:
 
 
 def _largest_other(tree: PageTree, links: Mapping[int, str], items: Sequence[int]) -> int:
-    """Return how many items with links the largest other block of the main part has."""
-    inside = set(items)
+    """Return how many items with links the largest other block of the main part has; 0 if none is large."""
     counts: defaultdict[int, set[int]] = defaultdict(set)
     for number in links:
         child = number
         for outer in islice(tree.ancestors(number), 4):
             counts[outer].add(child)
             child = outer
-    around = {outer for item in items for outer in tree.ancestors(item)}
-    within = [(item, tree.ends[item]) for item in items]
-    return max(
-        (
-            len(children)
-            for outer, children in counts.items()
-            if outer not in around
-            and inside.isdisjoint(children)
-            and not any(start <= outer < end for start, end in within)
-            and not is_beside(tree, min(children))
-        ),
-        default=0,
-    )
+    inside, around = set(items), {outer for item in items for outer in tree.ancestors(item)}
+    starts = sorted(items)
+    large = [
+        (len(children), min(children))
+        for outer, children in counts.items()
+        if len(children) >= BIGGER * len(items)
+        and outer not in around
+        and inside.isdisjoint(children)
+        and not _is_in_item(tree, starts, outer)
+    ]
+    return next((count for count, first in sorted(large, reverse=True) if not is_beside(tree, first)), 0)
+
+
+def _is_in_item(tree: PageTree, starts: Sequence[int], number: int) -> bool:
+    place = bisect_right(starts, number) - 1
+    return place >= 0 and number < tree.ends[starts[place]]
 
 
 def _link_in(tree: PageTree, links: Mapping[int, str], item: int, rows: KnownRows, row: int) -> int | None:

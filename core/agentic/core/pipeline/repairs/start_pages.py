@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urljoin, urlsplit
+from itertools import pairwise
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from agentic.core.http import HttpError, canonical_url
 from agentic.core.pipeline.drift.incidents import Cause
@@ -30,6 +31,7 @@ _PARKED = (
     "this domain is parked", "domain has expired", "domain name has expired", "domain steht zum verkauf",
     "domaine est à vendre",
 )  # fmt: skip
+_COUNTING = frozenset({"page", "p", "pg", "seite", "offset", "start", "from", "skip", "paged"})
 _COMMON = frozenset({"index", "html", "htm", "php", "www", "page", "com"})
 
 
@@ -57,10 +59,12 @@ class StartFault:
     Attributes:
         message: The end of a sentence that begins with the address.
         has_moved: Whether the page may be elsewhere on the site; else a person must act.
+        is_by_words: Whether only words on the page say so, which a page of stored rows may have, too.
     """
 
     message: str
     has_moved: bool
+    is_by_words: bool = False
 
 
 def start_fault(sight: StartSight) -> StartFault | None:
@@ -73,12 +77,11 @@ def start_fault(sight: StartSight) -> StartFault | None:
     if sight.status is None or sight.status >= FAILED:
         return None
     if any(words in sight.text[:20_000].casefold() for words in _PARKED):
-        return StartFault(
-            "is a parked domain; find the new address of the site, and set it by hand", has_moved=False
-        )
+        said = "is a parked domain; find the new address of the site, and set it by hand"
+        return StartFault(said, has_moved=False, is_by_words=True)
     fault = _redirect_fault(sight) if _key(sight.url) != _key(sight.final_url) else None
     if fault is None and wall_in(sight.text, sight.final_url) is Cause.GONE:
-        return StartFault("says that the page does not exist", has_moved=True)
+        return StartFault("says that the page does not exist", has_moved=True, is_by_words=True)
     return fault
 
 
@@ -104,6 +107,7 @@ def start_candidates(
         sitemap: Addresses in the site's map.
     """
     wanted = _path_words(url)
+    row_urls = [one for one in row_urls if _key(one)]
     hosts = {urlsplit(url).netloc, *(urlsplit(one).netloc for one in row_urls)}
     rows = {_key(one) for one in row_urls}
     scores: dict[str, float] = {}
@@ -129,7 +133,8 @@ def start_candidates(
         if scores[address] >= MIN_ALIKE and urlsplit(address).netloc in hosts and key not in rows:
             once.setdefault(key, address)
     once.pop(_key(url), None)
-    return list(once.values())[:MAX_CANDIDATES]
+    firsts = [address for address in once.values() if not _is_further_page(address) or _is_further_page(url)]
+    return firsts[:MAX_CANDIDATES]
 
 
 def choose_start(candidates: Sequence[PageTree], rows: KnownRows) -> tuple[PageTree, ListMatch] | str:
@@ -189,6 +194,15 @@ def _path_words(url: str) -> list[str]:
     words = [word for segment in parts.path.split("/") for word in words_of(segment)]
     words += [word for word in words_of(parts.query) if not word.isdigit()]
     return [word for word in words if word not in _COMMON]
+
+
+def _is_further_page(url: str) -> bool:
+    """Return whether an address leads to a second or later page of a list: ``?page=2``, ``/page/2``."""
+    parts = urlsplit(url)
+    counted = [value for name, value in parse_qsl(parts.query) if name in _COUNTING and value.isdecimal()]
+    if any(int(value[:9]) > 1 for value in counted):
+        return True
+    return any(one in _COUNTING and two.isdecimal() for one, two in pairwise(parts.path.split("/")))
 
 
 def is_home(url: str) -> bool:

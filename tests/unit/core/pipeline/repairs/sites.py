@@ -51,6 +51,7 @@ class Pages:
         self.pages = dict(pages)
         self.moved: dict[str, str] = {}
         self.asked: list[str] = []
+        self.down = False
         self._sitemap = sitemap
 
     async def page(self, url: str) -> SeenPage:
@@ -58,8 +59,8 @@ class Pages:
         self.asked.append(url)
         final = self.moved.get(url, url)
         content = self.pages.get(final)
-        if content is None:
-            return SeenPage(url, 404)
+        if content is None or self.down:
+            return SeenPage(url, 503 if self.down else 404)
         is_html = isinstance(content, str)
         text = content if isinstance(content, str) else _json(content)
         kind = "text/html" if is_html else "application/json"

@@ -80,12 +80,16 @@ def test_block_beside_the_list_is_no_list_although_it_shows_all_stored_rows(bloc
 
 
 def test_block_without_a_name_is_not_taken_beside_a_larger_list_without_the_rows() -> None:
-    body = f"<div>{cards(ROWS[:4])}</div><main><ul>{cards(OTHERS, 'li')}</ul></main>"
-    assert "a block of 4 items has the stored rows, and a block of 12 has none" in reason(tree(body))
+    body = f"<div>{cards(ROWS[:6])}</div><main><ul>{cards(OTHERS, 'li')}</ul></main>"
+    assert "a block of 6 items has the stored rows, and a block of 12 has none" in reason(tree(body))
+    assert reason(tree(f"<div>{cards(ROWS[:4])}</div>")) == (
+        "the block with stored rows has just 4 items, fewer than rows are stored"
+    )
 
 
 def test_two_blocks_that_share_the_rows_are_left_to_a_person() -> None:
-    body = f'<ul class="a">{cards(ROWS[:3], "li")}</ul><h2>More</h2><ol>{cards(ROWS[3:6], "li")}</ol>'
+    first, second = cards([*ROWS[:3], *OTHERS[:4]], "li"), cards([*ROWS[3:6], *OTHERS[4:8]], "li")
+    body = f'<ul class="a">{first}</ul><h2>More</h2><ol>{second}</ol>'
     assert "two blocks have stored rows" in reason(tree(body))
 
 

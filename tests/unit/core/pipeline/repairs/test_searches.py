@@ -90,8 +90,37 @@ async def test_start_page_that_leads_home_is_found_in_the_sitemap_and_its_list_i
 
 async def test_home_page_with_recently_viewed_rows_is_not_a_start_page() -> None:
     seen = f'<section><h2>Recently viewed</h2><div class="tools">{cards(STORED)}</div></section>'
-    found, _ = await repairs(list_spec(), {f"{HOME}/": html(seen), **detail_pages()})
+    found, _ = await repairs(list_spec(), {f"{HOME}/": html(seen), f"{HOME}/workshop/tools": html(seen)})
     assert "none of the 1 likeliest pages of the site has a list of the stored rows" in unsure(found).reason
+
+
+async def test_further_page_of_a_list_is_not_a_start_page_although_it_shows_more_rows() -> None:
+    new = f"{HOME}/workshop/tools"
+    home = f'<a href="{new}">Tools</a> <a href="{new}?page=2">Tools 2</a> <a href="{new}/page/3">Tools 3</a>'
+    pages = {f"{HOME}/": html(home), f"{new}?page=2": html(f"<ul>{OLD_LIST}</ul>")}
+    pages[f"{new}/page/3"] = pages[f"{new}?page=2"]
+    newer = OLD_LIST.replace(str(ROWS[0]["url"]) + '"', f'{HOME}/tool/71"').replace(
+        str(ROWS[0]["title"]), "Saw"
+    )
+    pages[new] = html(f"<ul>{newer}</ul>")
+    assert one((await repairs(list_spec(), pages))[0]).changes[0].new == new
+
+
+async def test_selector_that_gives_other_elements_now_is_told_and_not_changed() -> None:
+    menu = "".join(f'<li class="tool"><a href="/x/{at}">Offer {at}</a></li>' for at in range(3))
+    body = f"<ol>{menu}</ol><main>{cards(ROWS)}</main>"
+    said = unsure((await repairs(list_spec(), {f"{HOME}/tools": html(body)}))[0])
+    assert "show no stored row, and another block shows 6" in said.reason
+    assert said.choices == ("div.card",)
+
+
+async def test_start_page_that_cannot_be_read_is_told() -> None:
+    site = Pages({})
+    site.down = True
+    assert (
+        "cannot be read now; try it again later"
+        in unsure(await find_repairs(list_spec(), STORED, site)).reason
+    )
 
 
 async def test_pages_of_other_hosts_are_not_start_pages() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 from urllib.parse import urljoin
 
-from agentic.core.http.urls import origin_of, with_params
+from agentic.core.http.urls import Param, origin_of, with_params
 from agentic.core.pipeline.repairs.json_keys import (
     LINK,
     FoundItems,
@@ -29,34 +30,53 @@ from agentic.core.pipeline.repairs.proposals import (
 )
 from agentic.core.pipeline.repairs.searches.site import SeenPage, SiteView
 from agentic.core.pipeline.repairs.searches.starts import find_start
-from agentic.core.pipeline.repairs.spec_parts import Config, StepPart
+from agentic.core.pipeline.repairs.spec_parts import Config, StartPart, StepPart
+from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 
+SHOWN = 3
 _MORE_THAN_A_TEXT = ("fields", "alternatives", "script")
 
 
 async def find_json_repairs(site: SiteView, part: StepPart) -> list[Repair]:
     """Return the repairs of a step that reads JSON, and of its address; none if all works."""
-    if part.config.get("json") is not None:
-        return []  # a request with a body is not repeated
-    start, _ = await find_start(site, part.start)
-    if start is not None:
-        return [start]
-    seen = await site.see(part.start.url)
+    start = _asked(part)
+    if start is None:
+        return []
+    repair, _ = await find_start(site, start)
+    if repair is not None:
+        return [repair]
+    seen = await site.see(start.url)
     script = part.config.get("script")
     data = _scripts(seen).get(str(script)) if script is not None else seen.data
     if data is None:
         return _without_data(site, part, seen, script)
     path = cast(str | None, part.config.get("items"))
-    found: FoundItems | str | None = found_at(path, data, site.stored)
-    if found is None:
-        found = find_items(data, site.stored)
-    if isinstance(found, str):
-        reason = f"{path!r} matches nothing on {seen.final_url}, and {found}"
+    known, other = found_at(path, data, site.stored), find_items(data, site.stored)
+    if known is None and isinstance(other, str):
+        reason = f"{path!r} matches nothing on {safe_url(seen.final_url)}, and {other}"
         return [RepairAbstention(kind="json", subject=part.subject, reason=reason)]
+    if known is not None and not known.pairs and isinstance(other, FoundItems):
+        count = len(other.pairs)
+        reason = f"the items at {path!r} show no stored row, and the list at {other.path!r} shows {count}"
+        return [RepairAbstention(kind="json", subject=part.subject, reason=reason)]
+    found = cast(FoundItems, known or other)
     others = await _next_items(site, part, seen, data, found.path)
     repairs = _repairs(part, seen, found, others)
     return [*repairs, *await _paging(site, part, seen, data, found)]
+
+
+def _asked(part: StepPart) -> StartPart | None:
+    """Return the address that the step asks for; None if its request has a body, headers or a session."""
+    if any(part.config.get(key) for key in ("json", "headers", "session")):
+        return None
+    params = part.config.get("params")
+    if not params or part.config.get("url") is None:
+        return part.start
+    if not isinstance(params, dict) or "${" in str(params):
+        return None
+    url = with_params(part.start.url, cast(Mapping[str, Param], params))
+    return replace(part.start, url=url)
 
 
 def _repairs(
@@ -79,13 +99,13 @@ def _repairs(
         scores.append(choice.score)
         rivals.append(choice.runner_up)
         evidence += [
-            ProposalEvidence(url=seen.final_url, old={name: old}, new={choice.path: new})
+            ProposalEvidence(url=safe_url(seen.final_url), old={name: old}, new={choice.path: new})
             for _, old, new in choice.seen[:1]
         ]
     if has_moved and not evidence:
         evidence += [
-            ProposalEvidence(url=seen.final_url, old=cast(JSONValue, dict(row)), new=found.items[at])
-            for at, row in found.pairs[:1]
+            ProposalEvidence(url=safe_url(seen.final_url), old=row.get(LINK), new=f"{found.path}[{at}]")
+            for at, row in found.pairs[:SHOWN]
         ]
     if not changes:
         return repairs
@@ -127,7 +147,7 @@ async def _paging(
             items = items_at(found.path, after.data) if after.data is not None else []
             if items and not any(item in found.items for item in items):
                 change = SpecChange(place=(*part.place, "paging", key), old=path, new=new)
-                evidence = (ProposalEvidence(url=seen.final_url, new={new: value}),)
+                evidence = (ProposalEvidence(url=safe_url(seen.final_url), new={new: value}),)
                 note = f"{new!r} leads to a page with {len(items)} other items"
                 return [
                     RepairProposal(
@@ -166,13 +186,14 @@ def _without_data(site: SiteView, part: StepPart, seen: SeenPage, script: JSONVa
     if seen.status is None or seen.page is None:
         return []
     if script is None:
-        reason = f"{seen.final_url} answers with {seen.page.content_type or 'no content type'}, not with JSON"
+        kind = seen.page.content_type or "no content type"
+        reason = f"{safe_url(seen.final_url)} answers with {kind}, not with JSON"
         return [RepairAbstention(kind="json", subject=part.subject, reason=reason)]
     fit = [
         name for name, data in _scripts(seen).items() if isinstance(find_items(data, site.stored), FoundItems)
     ]
     where = f"; the script {fit[0]!r} has the stored rows" if len(fit) == 1 else ""
-    reason = f"no script of {seen.final_url} has the id {script!r} and JSON{where}"
+    reason = f"no script of {safe_url(seen.final_url)} has the id {script!r} and JSON{where}"
     return [RepairAbstention(kind="json", subject=part.subject, reason=reason, choices=tuple(fit))]
 
 

@@ -26,6 +26,7 @@ from agentic.core.pipeline.repairs.searches.site import SiteView
 from agentic.core.pipeline.repairs.searches.starts import find_start, match_evidence
 from agentic.core.pipeline.repairs.spec_parts import Config, StepPart
 from agentic.core.pipeline.repairs.stored_rows import KnownRows
+from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import PageTree
 from agentic.core.wrappers.building import next_link
@@ -39,35 +40,49 @@ _MORE_THAN_A_TEXT = ("attr", "fields", "list", "alternatives")
 async def find_list_repairs(site: SiteView, part: StepPart) -> list[Repair]:
     """Return the repairs of a list step and of its start page; none if both work."""
     start, tree = await find_start(site, part.start)
-    if start is not None and tree is None:
-        return [start]
-    repairs: list[Repair] = [start] if start is not None else []
-    tree = tree or (await site.see(part.start.url)).tree
-    if tree is None:
-        return repairs
-    selector = str(part.config.get("item_selector", ""))
-    if items_by(tree, selector):
-        fields = await _field_repairs(site, part, tree, selector)
-        return [*repairs, *fields, *await _next_repairs(site, part, tree, selector)]
-    match = find_list(tree, await site.rows())
-    if isinstance(match, str) and start is None:
-        start, other = await find_start(site, part.start, "no longer shows the list")
-        if start is not None and other is not None:
-            again = await _on_page(site, part, other, selector)
-            return [start, *again]
-    if isinstance(match, str):
-        reason = f"{selector!r} matches nothing on {tree.url}, and {match}"
-        return [*repairs, RepairAbstention(kind="list", subject=part.subject, reason=reason)]
-    return [*repairs, *await _list_repairs(site, part, tree, match)]
+    if start is not None:
+        return [start, *(await _on_page(site, part, tree) if tree is not None else [])]
+    seen = await site.see(part.start.url)
+    if seen.tree is None:
+        reason = f"{safe_url(seen.final_url)} is not HTML; read it with the actor json"
+        return [RepairAbstention(kind="list", subject=part.subject, reason=reason)]
+    if not items_by(seen.tree, _selector(part)) and isinstance(find_list(seen.tree, await site.rows()), str):
+        start, tree = await find_start(site, part.start, "no longer shows the list")
+        if start is not None and tree is not None:
+            return [start, *await _on_page(site, part, tree)]
+    return await _on_page(site, part, seen.tree)
 
 
-async def _on_page(site: SiteView, part: StepPart, tree: PageTree, selector: str) -> list[Repair]:
-    """Return the repairs of a list on the page that takes the place of its start page."""
-    if items_by(tree, selector):
+async def _on_page(site: SiteView, part: StepPart, tree: PageTree) -> list[Repair]:
+    """Return the repairs of a list step on its page."""
+    rows, selector = await site.rows(), _selector(part)
+    match = find_list(tree, rows)
+    if items := items_by(tree, selector):
+        if isinstance(match, ListMatch) and not list_of(tree, items, rows).rows:
+            return [_other_list(part, tree, selector, match)]
         fields = await _field_repairs(site, part, tree, selector)
         return [*fields, *await _next_repairs(site, part, tree, selector)]
-    match = find_list(tree, await site.rows())
-    return [] if isinstance(match, str) else await _list_repairs(site, part, tree, match)
+    if isinstance(match, str):
+        reason = f"{selector!r} matches nothing on {safe_url(tree.url)}, and {match}"
+        return [RepairAbstention(kind="list", subject=part.subject, reason=reason)]
+    return await _list_repairs(site, part, tree, match)
+
+
+def _selector(part: StepPart) -> str:
+    return str(part.config.get("item_selector", ""))
+
+
+def _other_list(part: StepPart, tree: PageTree, selector: str, match: ListMatch) -> RepairAbstention:
+    """Return that a selector gives other elements than the list; perhaps they are right."""
+    places = write_places(tree, match)
+    reason = (
+        f"the elements of {selector!r} on {safe_url(tree.url)} show no stored row, and another block shows "
+        f"{len(match.rows)}; check which one is the list"
+    )
+    choices = (places.item_selector,) if places is not None else ()
+    return RepairAbstention(
+        kind="list", subject=part.subject, reason=reason, score=match.score, choices=choices
+    )
 
 
 async def _list_repairs(site: SiteView, part: StepPart, tree: PageTree, match: ListMatch) -> list[Repair]:

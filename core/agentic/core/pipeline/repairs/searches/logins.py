@@ -35,7 +35,8 @@ async def find_login_repairs(site: SiteView, part: LoginPart) -> list[Repair]:
     if login is None or part.config.get("via") == "browser":
         return []  # scripts make the form: it is not in the page
     seen = await site.see(login.url)
-    has_moved = start_fault(seen.sight) is not None
+    fault = start_fault(seen.sight)
+    has_moved = fault is not None and fault.has_moved
     if not has_moved and (seen.tree is None or still_works(seen.tree.document, login)):
         return []
     found = await _login_at(site, seen, login) if not has_moved else "the login page is gone"

@@ -67,9 +67,13 @@ async def _found(site: SiteView, start: StartPart, why: str) -> tuple[Repair, Pa
 
 async def _fault(site: SiteView, start: StartPart) -> StartFault | None:
     seen = await site.see(start.url)
-    if seen.tree is not None and (await site.rows()).found_on(seen.tree):
-        return None
-    return start_fault(seen.sight)
+    fault = start_fault(seen.sight)
+    if fault is not None and fault.is_by_words and seen.tree is not None:
+        return None if (await site.rows()).found_on(seen.tree) else fault
+    if fault is None and seen.page is None:
+        said = seen.fault or "more pages are broken than are looked at"
+        return StartFault(f"cannot be read now; try it again later ({said})", has_moved=False)
+    return fault
 
 
 def match_evidence(tree: PageTree, match: ListMatch, site: SiteView) -> tuple[ProposalEvidence, ...]:
@@ -88,8 +92,6 @@ async def _candidates(site: SiteView, start: StartPart) -> tuple[list[PageTree],
     row_urls = [seen.final_url for seen in around[1:] if seen.page is not None]
     row_urls += [str(row["url"]) for row in site.stored if row.get("url")]
     urls = start_candidates(start.url, trees, row_urls, await site.sitemap(start.url))
-    if home.tree is not None and home_of(start.url) != start.url:
-        urls.append(home.final_url)
     found = [await site.see(url) for url in dict.fromkeys(urls)]
     pages = {
         seen.final_url: seen.tree for seen in found if seen.tree is not None and not start_fault(seen.sight)
