@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from agentic.core.wrappers import PageTree
     from agentic.executors.commands.shared.page_trees import FetchedPages
 
+ENOUGH = 3
+"""Pages that a pipeline should be tried on."""
+
 
 @dataclass(frozen=True, slots=True)
 class WordsOptions:
@@ -80,12 +83,13 @@ def print_inferred(found: InferredIntent, asking: WordsOptions) -> None:
             "field": name,
             "type": one.type,
             "places": len(one.locators),
+            "found": f"{found.values[name]} of {sum(found.checked.values())}",
             "first": next((texts[0] for texts in one.texts if texts), ""),
             "selector": one.locators[0].path,
         }
         for name, one in found.fields.items()
     ]
-    print_sample("Fields", ["field", "type", "places", "first", "selector"], rows)
+    print_sample("Fields", ["field", "type", "places", "found", "first", "selector"], rows)
     for sentence in _summary(found, asking.model):
         print_line(sentence)
 
@@ -156,10 +160,8 @@ class _Site:
                 self._pages[url] = await self._source.fetched(url)
         return [tree_of(self._pages[url]) for url in urls]
 
-    async def read(self, intent: IntentSpec, urls: Sequence[str]) -> Sequence[Mapping[str, JSONValue]]:
-        return [item for url in urls for item in await self._read(intent, self._pages[url])]
-
-    async def _read(self, intent: IntentSpec, page: Page) -> Sequence[Mapping[str, JSONValue]]:
+    async def read(self, intent: IntentSpec, url: str) -> Sequence[Mapping[str, JSONValue]]:
+        page = self._pages[url]
         if intent.kind != "rows":
             found = await self._source.call("extract_detail", {"page": page, "schema": intent.fields})
             return [cast("ItemOutput", found).item]
@@ -175,9 +177,13 @@ def _summary(found: InferredIntent, model: str) -> Iterator[str]:
             f"record: {found.record}, {found.count} on the page; all are taken, and nothing checks that each "
             f"is a {found.record}"
         )
+    pages = len(found.checked)
+    more = "; add --page URL for more" if pages < ENOUGH else ""
+    yield f"tried on {pages} {'page' if pages == 1 else 'pages'}{more}"
     for one in found.intent.filters:
         yield f"filter: {one.field} {one.op} {one.value} {one.currency or ''}".rstrip()
     for other in found.not_applied:
         yield f"not applied: {other.words} ({other.reason})"
     times = "time" if found.calls == 1 else "times"
-    yield f"{model} was asked {found.calls} {times}, {found.tokens:,} tokens; a run asks no model"
+    cost = f", ${found.cost_usd:.4f}" if found.cost_usd else ""
+    yield f"{model} was asked {found.calls} {times}, {found.tokens:,} tokens{cost}; a run asks no model"

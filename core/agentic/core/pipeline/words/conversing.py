@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from agentic.core.llm import (
     Budget,
+    BudgetAmount,
     BudgetExceededError,
     BudgetModel,
     ChatMessage,
@@ -81,10 +82,9 @@ class Conversation:
         self._model = BudgetModel(model, self._budget)
         self._said: tuple[ChatMessage, ...] = ()
 
-    async def tokens(self) -> int:
-        """Return the tokens used so far, in and out."""
-        account = await self._budget.account()
-        return account.spent.tokens
+    async def spent(self) -> BudgetAmount:
+        """Return the tokens, in and out, and the money spent so far."""
+        return (await self._budget.account()).spent
 
     async def ask(self, question: ModelQuestion[T]) -> T:
         """Return the answer to a question; after one that cannot be used the model is asked once more.
@@ -128,12 +128,12 @@ class Conversation:
             raise await self._limit(question, reason) from exc
         if reply.stop_reason is StopReason.REFUSED:
             raise ContentRefusedError(reply.replied_by or self._model.name, reply.text[:200] or "no reason")
-        if await self.tokens() > MAX_TOKENS:
+        if (await self.spent()).tokens > MAX_TOKENS:
             raise await self._limit(question, f"its answers took more than {MAX_TOKENS:,} tokens")
         return reply
 
     async def _limit(self, question: ModelQuestion[T], reason: str) -> ModelLimitError:
-        tokens = await self.tokens()
+        tokens = (await self.spent()).tokens
         return ModelLimitError(self._model.name, question.about, reason, calls=self.calls, tokens=tokens)
 
 

@@ -79,3 +79,20 @@ class NothingFitsError(WordsError, LookupError):
         )
         self.missing = tuple(missing)
         self.offered = tuple(offered)
+
+
+class FieldNotOnPageError(WordsError, LookupError):
+    """A field is on the first page that a pipeline was tried on, and on no record of another one.
+
+    Attributes:
+        field: Its name.
+        url: The page without it.
+    """
+
+    def __init__(self, field: str, url: str, first: str) -> None:
+        super().__init__(
+            f"no record on {url} has {field}, which was found by the layout of {first}; leave it out of the "
+            "words, or give the addresses of pages that look alike"
+        )
+        self.field = field
+        self.url = url

@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
+from agentic.core.errors import AgenticError, line_of
+from agentic.core.logging import get_logger
 from agentic.core.pipeline.offered import intent_of_offer
 from agentic.core.pipeline.spec.intents import IntentSpec, ItemFilter
 from agentic.core.pipeline.words.conversing import Conversation
-from agentic.core.pipeline.words.errors import NothingFitsError
+from agentic.core.pipeline.words.errors import FieldNotOnPageError, NothingFitsError
 from agentic.core.pipeline.words.filtering import NotApplied, filters_of
 from agentic.core.pipeline.words.picking import OfferedPlace, OfferedRecord, pick, places_in
 from agentic.core.pipeline.words.wanted import WantedData, WantedField, infer_wanted
+from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
-from agentic.core.wrappers import Offer, OfferedField, OfferKind, PageTree, find_offers, globs_of
+from agentic.core.wrappers import (
+    Locator,
+    LocatorKind,
+    Offer,
+    OfferedField,
+    OfferKind,
+    PageTree,
+    find_offers,
+    globs_of,
+)
+from agentic.core.wrappers.building.addresses import link_of
 
 if TYPE_CHECKING:
     from agentic.core.llm.adapter import LLMAdapter
 
-MAX_DETAIL_PAGES = 3
+TRIED_PAGES = 3
+"""Pages that a pipeline is tried on, where there are as many."""
+
+MAX_ASKED = 6
+"""Addresses of further pages that are asked for, those that fail included."""
+
 _LINKS = frozenset({"href", "src", "data-src"})
+log = get_logger(__name__)
+
 Items = Sequence[Mapping[str, JSONValue]]
 
 
@@ -31,8 +53,8 @@ class WordsSite(Protocol):
         """Return pages in the order of their addresses."""
         ...
 
-    async def read(self, intent: IntentSpec, urls: Sequence[str]) -> Items:
-        """Return the items that a pipeline of an intent reads from fetched pages."""
+    async def read(self, intent: IntentSpec, url: str) -> Items:
+        """Return the items that a pipeline of an intent reads from a page that was fetched."""
         ...
 
 
@@ -45,18 +67,24 @@ class InferredIntent:
         record: A record in the words of the model.
         fields: The picked places by field.
         count: How many records the page has.
+        checked: The pages that the pipeline was tried on, with the number of items read.
+        values: Field -> how many of these items have it.
         not_applied: The conditions that the pipeline does not check.
         calls: Of the model.
         tokens: Of the model, in and out.
+        cost_usd: Of the model; 0 if its price is not known.
     """
 
     intent: IntentSpec
     record: str
     fields: Mapping[str, OfferedField]
     count: int
+    checked: Mapping[str, int]
+    values: Mapping[str, int]
     not_applied: tuple[NotApplied, ...]
     calls: int
     tokens: int
+    cost_usd: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,38 +122,72 @@ async def infer_intent(
 
     Raises:
         NothingFitsError: The pages offer no such record, or not all of its fields.
+        FieldNotOnPageError: No record of a further page of the list has a field.
         WordsError: The words are too long, the answers cannot be used, or a limit is reached.
         ModelError: The model did not reply.
     """
     talk = Conversation(model)
     wanted = await infer_wanted(talk, words)
     found = await _find(talk, wanted, urls, site)
+    found, read = await _tried(found, wanted, urls, site)
+    items = [item for of_page in read.values() for item in of_page]
     intent = _intent(found, urls[0], name)
-    items = await site.read(intent, found.urls)
-    if misread := _misread(found, items):
-        found = replace(found, fields={**found.fields, **misread})
-        intent = _intent(found, urls[0], name)
-        items = await site.read(intent, found.urls)
-    kinds = {name: one.type for name, one in found.fields.items()}
-    filters, others = filters_of(wanted, kinds, items)
+    filters, others = filters_of(wanted, {name: one.type for name, one in found.fields.items()}, items)
     filters, limit, more = _countable(wanted, filters, found.from_list or found.record)
     others = (*others, *more, *_unfollowed(intent, found.from_list))
-    told = [f"Not applied: {one.words} ({one.reason})." for one in others]
     changed = {
         "filters": filters,
         "limit": limit,
-        "goal": "\n".join([words, *told]),
+        "goal": "\n".join([words, *(f"Not applied: {one.words} ({one.reason})." for one in others)]),
         "allow_private_hosts": tuple(allow_private_hosts),
     }
+    spent = await talk.spent()
     return InferredIntent(
-        IntentSpec.model_validate({**dict(intent), **changed}),
-        wanted.record,
-        found.fields,
-        (found.from_list or found.record).count,
-        others,
-        talk.calls,
-        await talk.tokens(),
+        intent=IntentSpec.model_validate({**dict(intent), **changed}),
+        record=wanted.record,
+        fields=found.fields,
+        count=(found.from_list or found.record).count,
+        checked={url: len(of_page) for url, of_page in read.items()},
+        values={name: _count(name, items) for name in found.fields},
+        not_applied=others,
+        calls=talk.calls,
+        tokens=spent.tokens,
+        cost_usd=spent.usd,
     )
+
+
+async def _tried(
+    found: _Found, wanted: WantedData, urls: Sequence[str], site: WordsSite
+) -> tuple[_Found, Mapping[str, Items]]:
+    """Return the record with types that its texts have, and the items of each page.
+
+    Raises:
+        FieldNotOnPageError: No record of a further page of a list has a field that the words name.
+    """
+    read = await _read(found, urls, site)
+    if misread := _misread(found, [item for items in read.values() for item in items]):
+        found = replace(found, fields={**found.fields, **misread})
+        read = await _read(found, urls, site)
+    if found.record.items:  # a record of its own page may lack a field
+        _check_lists(read, [one.name for one in wanted.fields if one.is_asked])
+    return found, read
+
+
+def _check_lists(read: Mapping[str, Items], fields: Sequence[str]) -> None:
+    for url, items in read.items():
+        for name in fields:
+            if items and not _count(name, items):
+                raise FieldNotOnPageError(name, url, next(iter(read)))
+
+
+async def _read(found: _Found, urls: Sequence[str], site: WordsSite) -> Mapping[str, Items]:
+    intent = _intent(found, urls[0], "pipeline")
+    read = {url: await site.read(intent, url) for url in found.urls}
+    return {url: items for url, items in read.items() if items}  # the last pages of a list may be empty
+
+
+def _count(name: str, items: Items) -> int:
+    return sum(not _is_empty(item.get(name)) for item in items)
 
 
 async def _find(talk: Conversation, wanted: WantedData, urls: Sequence[str], site: WordsSite) -> _Found:
@@ -135,16 +197,43 @@ async def _find(talk: Conversation, wanted: WantedData, urls: Sequence[str], sit
     record = offers[picks.record]
     fields = _chosen(record, picks.places, wanted)
     if not _missing(fields, wanted):
-        return _Found(fields, record, tuple(urls) if record.kind is OfferKind.PAGE else (urls[0],))
+        return _Found(fields, record, await _pages_of(record, urls, site))
     if not record.links:
         raise _no_place(wanted, fields, record)
-    links = record.links[:MAX_DETAIL_PAGES]
+    links = record.links[:TRIED_PAGES]
     own = [one for one in find_offers(await site.fetch(links)) if one.kind is OfferKind.PAGE]
     picks = await pick(talk, wanted, wanted.fields, [_offered(one) for one in own])
     fields = _chosen(own[picks.record], picks.places, wanted)
     if _missing(fields, wanted):
         raise _no_place(wanted, fields, own[picks.record])
     return _Found(fields, own[picks.record], links, record)
+
+
+async def _pages_of(record: Offer, urls: Sequence[str], site: WordsSite) -> tuple[str, ...]:
+    """Return the given pages, and of a list further ones on its own host, to try a pipeline on."""
+    found = list(urls)
+    waiting = deque(record.paging.urls if record.paging is not None else ())
+    for _ in range(MAX_ASKED):
+        if not waiting or len(found) >= TRIED_PAGES:
+            break
+        url = waiting.popleft()
+        if url in found or urlsplit(url).netloc != urlsplit(urls[0]).netloc:
+            continue
+        try:
+            [tree] = await site.fetch([url])
+        except AgenticError as exc:
+            log.info("page.skipped", url=safe_url(url), reason=line_of(exc))
+            continue
+        found.append(url)
+        waiting.extend(_next_pages(record, tree))
+    return tuple(found)
+
+
+def _next_pages(record: Offer, tree: PageTree) -> list[str]:
+    if record.paging is None:
+        return []
+    links = Locator(LocatorKind.CSS, record.paging.selector).find(tree)
+    return [url for number in links if (url := link_of(tree, number)) is not None]
 
 
 def _offered(offer: Offer) -> OfferedRecord:

@@ -25,22 +25,16 @@ from agentic.core.llm import (
 from agentic.core.masking import remember_secrets
 from agentic.core.pipeline.words import (
     MAX_CALLS,
-    Conversation,
     ModelLimitError,
     NotApplied,
     NothingFitsError,
-    OfferedPlace,
-    OfferedRecord,
-    Picks,
     UnusableAnswerError,
-    WantedData,
     WordsTooLongError,
-    filters_of,
-    infer_wanted,
-    pick,
 )
-from agentic.core.pipeline.words.picking import MAX_PAGE_BYTES
-from agentic.core.pipeline.words.wanted import MAX_CHARS
+from agentic.core.pipeline.words.conversing import Conversation
+from agentic.core.pipeline.words.filtering import filters_of
+from agentic.core.pipeline.words.picking import MAX_PAGE_BYTES, OfferedPlace, OfferedRecord, Picks, pick
+from agentic.core.pipeline.words.wanted import MAX_CHARS, WantedData, infer_wanted
 from agentic.core.types import JSONValue
 
 WORDS = "all laptops under 500 euros with price and rating"
@@ -217,7 +211,7 @@ async def test_three_questions_about_the_largest_pages_with_corrections_keep_the
     for _ in range(2):
         await pick(talk, wanted, wanted.fields, wide)
     assert talk.calls == MAX_CALLS
-    assert await talk.tokens() < 30_000
+    assert (await talk.spent()).tokens < 30_000
 
 
 async def test_hidden_characters_of_a_page_do_not_reach_the_model() -> None:

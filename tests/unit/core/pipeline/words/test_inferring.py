@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from tests.unit.core.pipeline.conftest import NoNetwork
 from turbohtml import parse
 
-from agentic.core.actors import ActorContext, ItemOutput, ItemsOutput, Page
+from agentic.core.actors import ActorContext, ActorError, ItemOutput, ItemsOutput, Page
 from agentic.core.hooks import get_registry
 from agentic.core.http import Fetcher, HttpPolicy
 from agentic.core.llm import ScriptedModel
 from agentic.core.pipeline import IntentSpec, RuleBuilder
 from agentic.core.pipeline.steps.calls import call_until_done
 from agentic.core.pipeline.words import (
+    FieldNotOnPageError,
     InferredIntent,
     NothingFitsError,
     UnusableAnswerError,
@@ -61,24 +62,22 @@ class MemorySite:
     pages: Mapping[str, str]
 
     async def fetch(self, urls: Sequence[str]) -> Sequence[PageTree]:
+        if missing := [url for url in urls if url not in self.pages]:
+            raise ActorError(f"{missing[0]} is missing", failure_class="http_404", status=404)
         return [self.tree(url) for url in urls]
 
     def tree(self, url: str) -> PageTree:
         return PageTree(parse(self.pages[url], positions=False), url)
 
-    async def read(self, intent: IntentSpec, urls: Sequence[str]) -> Sequence[Mapping[str, JSONValue]]:
+    async def read(self, intent: IntentSpec, url: str) -> Sequence[Mapping[str, JSONValue]]:
         ctx = ActorContext(http=Fetcher(HttpPolicy(), NoNetwork()))
-        items: list[Mapping[str, JSONValue]] = []
-        for page in map(self._page, urls):
-            if intent.kind == "rows":
-                given = {"page": page, "item_selector": intent.items, "fields": intent.fields}
-                found = await call_until_done(get_registry().actors["extract_list"], ctx, given)
-                items += cast(ItemsOutput, found).items or ()
-            else:
-                detail = {"page": page, "schema": intent.fields}
-                found = await call_until_done(get_registry().actors["extract_detail"], ctx, detail)
-                items.append(cast(ItemOutput, found).item)
-        return items
+        actors = get_registry().actors
+        given = {"page": self._page(url), "item_selector": intent.items, "fields": intent.fields}
+        if intent.kind == "rows":
+            found = await call_until_done(actors["extract_list"], ctx, given)
+            return cast(ItemsOutput, found).items or ()
+        detail = {"page": self._page(url), "schema": intent.fields}
+        return [cast(ItemOutput, await call_until_done(actors["extract_detail"], ctx, detail)).item]
 
     def _page(self, url: str) -> Page:
         return Page(
@@ -92,9 +91,9 @@ class MemorySite:
         )
 
 
-def shop(paging: str = NEXT) -> MemorySite:
+def shop(paging: str = NEXT, **more: str) -> MemorySite:
     lamps = {f"{LIST}/{number}": _lamp(number, name) for number, name in enumerate(LAMPS, 1)}
-    return MemorySite({LIST: _list(paging), **lamps})
+    return MemorySite({LIST: _list(paging), **lamps, **more})
 
 
 def wanted(*fields: Mapping[str, JSONValue], **more: JSONValue) -> str:
@@ -159,6 +158,23 @@ async def test_fields_that_only_details_have_make_a_pipeline_of_details() -> Non
     assert set(found.intent.fields) == {"title", "rating"}
     assert [(one.field, one.op, one.value) for one in found.intent.filters] == [("rating", ">", 4)]
     assert found.count == len(LAMPS)
+
+
+async def test_list_is_tried_on_its_further_pages_of_the_same_host() -> None:
+    site = shop(NUMBERS.replace('"?page=3"', '"http://internal.example/"'), **{f"{LIST}?page=2": _list("")})
+    answers = wanted(TITLE, PRICE), picking(find_offers([site.tree(LIST)]), 0, title="title_2", price="price")
+    found = await inferred(site, *answers)  # one of the pages does not exist
+    assert found.checked == {LIST: 4, f"{LIST}?page=2": 4}
+    assert found.values == {"title": 8, "price": 8}
+    chained = shop(NEXT, **{f"{LIST}?page={n}": _list(NEXT.replace("2", str(n + 1))) for n in (2, 3, 4)})
+    found = await inferred(chained, *answers)
+    assert list(found.checked) == [LIST, f"{LIST}?page=2", f"{LIST}?page=3"]
+    other = shop(
+        NUMBERS, **{f"{LIST}?page=2": "<ul class='lamps'><li><a class='name' href='/x'>Old</a></li></ul>"}
+    )
+    with pytest.raises(FieldNotOnPageError, match=r"no record on .*page=2 has price") as caught:
+        await inferred(other, *answers)
+    assert (caught.value.field, caught.value.url) == ("price", f"{LIST}?page=2")
 
 
 async def test_type_that_the_texts_do_not_have_becomes_a_text() -> None:
