@@ -42,7 +42,7 @@ def check(shape: Shape, workflow: Workflow, story: Story) -> None:
 def check_log(events: Sequence[WorkflowEvent]) -> None:
     """Events are numbered, begin and end as they have to, and survive JSON."""
     faults = [*numbering_faults(events), *ending_faults(events), *invocation_faults(events)]
-    assert not faults
+    assert not faults, faults
     for event in events:
         assert WorkflowEvent.from_json(event.to_json()) == event
 
