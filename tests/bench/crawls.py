@@ -77,7 +77,7 @@ def run_here(pipeline: dict[str, JSONValue], home: Path, synchronous: Synchronou
     with opened(ready_database(settings)) as database:
         with database.writing() as session:
             facts = AgentFacts(name="bench", platform="web", config={"pipeline": pipeline})
-            agent = put_agent(session, ensured_project(session, None, settings), facts)
+            agent = put_agent(session, ensured_project(session, None, settings), facts, replace=True)
             execution = create_execution(session, agent)
         outcome = run_locally(execution, database=database, settings=settings)
     if outcome.status is not ExecutionStatus.SUCCEEDED:

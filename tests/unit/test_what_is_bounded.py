@@ -30,10 +30,11 @@ from agentic.core.sandbox import model as sandbox_model
 from agentic.core.services import nats_service
 from agentic.core.services.home import MAX_LOG_BYTES
 from agentic.core.stores import key_value_models
+from agentic.core.wrappers.wrapper import MAX_BYTES
 from agentic.executors.agents import observing
 from agentic.executors.durable.publish import asking
 from agentic.executors.workers.config import DEFAULTS
-from agentic.mappers.crawl import http_cache
+from agentic.mappers.crawl import http_cache, wrappers
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/explanation/what-is-bounded.md").read_text(encoding="utf-8")
@@ -53,6 +54,7 @@ PROMISED = {
         f"{isolated.PROCESSES} at a time, "
         f"each {isolated.CPU_S} s of CPU and {isolated.MEMORY_BYTES // GIB} GiB"
     ),
+    "looks of fields that crawls": f"{wrappers.KEPT_WRAPPERS} for each pipeline, {MAX_BYTES // 1024} KB each",
     "files that a crawl has downloaded": f"{files.MOST_KNOWN:,} for each crawl step",
     "events that wait for observers": f"{observing.MAX_WAITING:,}",
     "messages that a listener": f"{listening._MOST:,}",

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 import yaml
 from tests.commands import invoke
+from tests.integration.executors.shells import Shell
 from tests.unit.core.wrappers.pages import LAMPS, html_of
 from typer.testing import Result
 
 from agentic.core.cli.main import build_app
-from agentic.core.wrappers import decode
+from agentic.core.wrappers import Wrapper, decode, encode
 from agentic.executors.testing.sites import Site
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("bare_shell")]
 
 LAMP = LAMPS[0]
 EXAMPLES = [
@@ -157,6 +158,45 @@ def test_place_that_is_not_sure_can_be_chosen(shop: Site, tmp_path: Path) -> Non
     assert next(row["new"] for row in chosen if row["field"] == "price") == LAMP.price
     for wrong, said in (("price=99", "price has places 1 to"), ("title=1", "'title' is not a broken field")):
         assert said in str(run("repair", str(file), *words, "--choose", wrong).exception)
+
+
+def test_stored_looks_find_fields_whose_values_are_not_known(
+    shop: Site, tmp_path: Path, shell: Shell
+) -> None:
+    file, known, stored = tmp_path / "lamps.yaml", tmp_path / "lamps.wrappers", tmp_path / "rows.json"
+    assert build(shop, "--name", "lamps", "--out", str(file), "--wrappers", str(known)).exit_code == 0
+    _design(shop, is_new=True)
+    stored.write_text(json.dumps([{"url": f"{shop.url}/{lamp.key}"} for lamp in LAMPS]))
+    words = ["--rows", str(stored), "--allow-private-host", shop.host]
+
+    def states() -> dict[str, str]:
+        return {row["field"]: row["state"] for row in _repaired(file, *words)}
+
+    assert set(states().values()) == {"works"}  # nothing says that there should be more
+    said = run("add", str(file), "--wrappers", str(known)).output
+    assert said == "pipeline lamps@1 is stored, with the looks of 4 fields\n"
+    assert states() == {"title": "works", "price": "unsure", "about": "found", "parts": "found"}
+    shown = json.loads(run("wrappers", "lamps", "--json").output)
+    assert [(row["field"], row["pages"]) for row in shown] == [
+        ("title", 3), ("price", 3), ("about", 3), ("parts", 3)
+    ]  # fmt: skip
+    again = tmp_path / "again.wrappers"
+    assert run("wrappers", "lamps@1", "--out", str(again)).exit_code == 0
+    assert again.read_bytes() == known.read_bytes()
+
+
+def test_looks_that_no_field_of_the_pipeline_has_are_refused(
+    shop: Site, tmp_path: Path, shell: Shell
+) -> None:
+    file, known = tmp_path / "lamps.yaml", tmp_path / "lamps.wrappers"
+    assert build(shop, "--name", "lamps", "--out", str(file)).exit_code == 0
+    known.write_bytes(encode(Wrapper("colour")) + b"\n")
+    refused = run("add", str(file), "--wrappers", str(known))
+    assert "no field of lamps is in" in str(refused.exception)
+    assert "(fields there: colour)" in str(refused.exception)
+    assert json.loads(run("list", "--json").output) == []  # nothing was stored
+    known.write_text("colour")
+    assert "does not hold wrappers" in str(run("add", str(file), "--wrappers", str(known)).exception)
 
 
 def _repaired(file: Path, *words: str) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from tests.integration.executors.shells import Shell
 
+from agentic.core.wrappers import Wrapper
 from agentic.executors.agents.redaction import MASK
 from agentic.executors.commands.shared.options import OptionError
 from agentic.executors.projects.errors import ProjectFileError
@@ -21,6 +22,7 @@ from agentic.mappers import (
     find_project,
     finish_execution,
 )
+from agentic.mappers.crawl.wrappers import list_wrappers, save_wrappers
 from agentic.mappers.errors import ProjectBusyError
 from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.vault import set_secret
@@ -57,7 +59,9 @@ def full(shell: Shell) -> Shell:
     shell("projects", "edit", "default", "--description", "what is new", "--max-running", "4")
     with shell.database.writing() as session:
         keys = SecretKeys(SecretKeys.new_key())
-        set_secret(session, find_project(session, "default").id, keys, "login", "s3cret")
+        owner = find_project(session, "default").id
+        set_secret(session, owner, keys, "login", "s3cret")
+        save_wrappers(session, owner, "shop", {"a" * 32: Wrapper("price", examples={"1": "4.50 €"})})
     return shell
 
 
@@ -222,6 +226,19 @@ class TestFiles:
         assert times["hourly"] == ("every 2h", "active")
         assert times["nightly"][1] == "active"
 
+    def test_looks_of_fields_in_the_file_take_the_place_of_the_stored_ones(self, full: Shell) -> None:
+        found = yaml.safe_load(full("projects", "export", "default"))
+        (part,) = found["wrappers"]
+        newer = {**json.loads(part["data"]), "pages": 7}
+        found["wrappers"] = [{**part, "data": json.dumps(newer)}]
+        Path("project.yaml").write_text(yaml.safe_dump(found))
+        done = full.json("projects", "import", "project.yaml")
+        assert outcomes(done["changes"])["wrappers of shop"] == "changed"
+        assert "wrappers of shop: added" in full("projects", "import", "project.yaml", "--as", "copy")
+        with full.database.reading() as session:
+            (one,) = list_wrappers(session, find_project(session, "default").id)
+        assert (one.wrapper.name, one.wrapper.pages) == ("price", 7)
+
     def test_a_dry_run_says_what_would_change_and_writes_nothing(self, full: Shell) -> None:
         Path("project.yaml").write_text(full("projects", "export", "default"))
         done = full.json("projects", "import", "project.yaml", "--as", "copy", "--dry-run")
@@ -290,6 +307,14 @@ class TestFiles:
             (
                 "project: {name: a}\npipelines: [{steps: []}]",
                 "line 2 column 13: a pipeline needs a name",
+            ),
+            (
+                "project: {name: a}\nwrappers: [{pipeline: s, key: " + "a" * 32 + ", data: s3cret}]",
+                "it is not a wrapper as an export writes it; leave the part out",
+            ),
+            (
+                "project: {name: a}\nwrappers: [{pipeline: s, key: s3cret, data: '{}'}]",
+                "String should match pattern",
             ),
             (
                 "project: {name: a}\nagents:\n- {name: x, platform: web}\n- {name: x, platform: web}",

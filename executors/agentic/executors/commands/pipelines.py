@@ -144,8 +144,18 @@ def intent(
 
 
 @pipelines.command()
-def add(file: File, *, project: InProject = None, as_json: AsJson = False) -> None:
+def add(
+    file: File,
+    *,
+    wrappers: Annotated[
+        Path | None,
+        typer.Option(help="Keep how its fields look, from `pipelines build` or `pipelines wrappers`."),
+    ] = None,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
     """Store a pipeline under its name; a changed one becomes the next version."""
+    from agentic.executors.commands.shared.looks import keep_wrappers
     from agentic.mappers.catalog.pipelines import store_pipeline
 
     settings = load_settings()
@@ -153,12 +163,14 @@ def add(file: File, *, project: InProject = None, as_json: AsJson = False) -> No
     with opened(ready_database(settings)) as database, database.writing() as session:
         owner = ensured_project(session, project, settings)
         kept, is_new = store_pipeline(session, owner.id, spec)
+        count = 0 if wrappers is None else keep_wrappers(session, owner.id, spec, wrappers)
     row = {"name": kept.name, "version": kept.version, "digest": kept.digest, "is_new": is_new}
     if as_json:
         print_json(row)
         return
     said = "is stored" if is_new else "is stored already"
-    print_line(f"pipeline {kept.name}@{kept.version} {said}")
+    fields = f", with the looks of {count} fields" if count else ""
+    print_line(f"pipeline {kept.name}@{kept.version} {said}{fields}")
 
 
 @pipelines.command("list")
@@ -191,6 +203,12 @@ add_command_at(
     "agentic.executors.commands.repairing:propose_repair",
     name="repair",
     help="Find the fields again whose selectors match nothing since a redesign, and print new rules.",
+)
+add_command_at(
+    pipelines,
+    "agentic.executors.commands.wrappers:show_wrappers",
+    name="wrappers",
+    help="Show how the fields of a pipeline look, learnt by its crawls, or write it to a file.",
 )
 add_command_at(
     pipelines,

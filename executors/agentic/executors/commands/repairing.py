@@ -16,6 +16,7 @@ import typer
 from agentic.core.cli import print_json, print_line, print_rows
 from agentic.core.types import JSONValue
 from agentic.executors.commands.part_repairs import as_row, look_at, name_of_actor, print_repairs
+from agentic.executors.commands.shared.looks import learnt_wrappers, read_wrappers
 from agentic.executors.commands.shared.options import AsJson, InProject, OptionError, write_file
 from agentic.executors.commands.shared.yaml_text import yaml_text
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from agentic.core.wrappers import Abstained, Found, PageTree, PlaceChoice, Wrapper
 
 MAX_PAGES = 6
-_AMOUNTS = frozenset({"integer", "number", "price"})
 _SHOWN = 40
 Rules = dict[str, JSONValue]
 Row = dict[str, JSONValue]
@@ -43,7 +43,11 @@ def propose_repair(  # noqa: PLR0913 - one option each
     ],
     wrappers: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="How the fields looked, from `pipelines build`. Repeatable."),
+        typer.Option(
+            metavar="FILE",
+            help="How the fields looked, from `pipelines build` or `pipelines wrappers`, "
+            "instead of the stored looks. Repeatable.",
+        ),
     ] = None,
     choose: Annotated[
         list[str] | None,
@@ -71,8 +75,11 @@ def propose_repair(  # noqa: PLR0913 - one option each
     from agentic.executors.commands.pipelines import read_pipeline
     from agentic.mappers.catalog.pipelines import as_written
 
-    data: JSONValue = copy.deepcopy(as_written(read_pipeline(target, project)))
+    spec = read_pipeline(target, project)
+    data: JSONValue = copy.deepcopy(as_written(spec))
     rules = _rules_in(data)
+    files = [one for path in wrappers or () for one in read_wrappers(path)]
+    given = files or learnt_wrappers(spec, project, rules)
     if not rules and not parts_of(data, name_of_actor).has_any:
         raise OptionError(
             f"{target} has no part that can be repaired: a schema of fields, a list, JSON, a login form, or "
@@ -84,8 +91,9 @@ def propose_repair(  # noqa: PLR0913 - one option each
     trees, stored = _readable(seen, all_rows)
     if urls and not trees and not repairs:
         raise OptionError(f"no page of the rows can be read: {_fault_of(seen[0])}")
-    known = _wrappers(rules, stored, trees, wrappers or ())
-    broken = [name for name in known if not _works(known[name], trees, stored)]
+    known = _wrappers(rules, stored, trees, given)
+    seen_before = {one.name: one for one in given}
+    broken = [name for name in known if not _works(known[name], trees, stored, seen_before.get(name))]
     pages = [StoredPage(tree, row) for tree, row in zip(trees, stored, strict=True)]
     results = repair(known, pages, broken)
     for name, place in _chosen(choose or (), results):
@@ -200,41 +208,31 @@ def _cell(text: str | None) -> JSONValue:
 
 
 def _wrappers(
-    rules: Mapping[str, JSONValue], stored: Sequence[Row], trees: Sequence[PageTree], paths: Sequence[Path]
+    rules: Mapping[str, JSONValue], stored: Sequence[Row], trees: Sequence[PageTree], given: Sequence[Wrapper]
 ) -> dict[str, Wrapper]:
     """Return the wrapper of each field: as it was learnt, else from its stored values."""
-    from agentic.core.wrappers import Kind, Observation, learn, locators_of, merge, wrapper_of_values
+    from agentic.core.wrappers import Observation, learn, locators_of, merge, wrapper_of_values
+    from agentic.core.wrappers.rules import comparable, kind_of_rule
 
     known: dict[str, Wrapper] = {}
     for name, rule in rules.items():
-        values = [value for row in stored if (value := _plain(row, name)) not in (None, "", [])]
+        values = [value for row in stored if (value := comparable(row.get(name))) not in (None, "", [])]
         if locators := locators_of(rule):
-            is_amount = isinstance(rule, dict) and rule.get("type") in _AMOUNTS
-            kind = Kind.NUMBER if is_amount else Kind.TEXT
-            known[name] = wrapper_of_values(name, values, kind=kind, locators=locators)
+            known[name] = wrapper_of_values(name, values, kind=kind_of_rule(rule), locators=locators)
     for tree in trees:
         found = {name: _hits(wrapper, tree) for name, wrapper in known.items()}
         working = {name: hits for name, hits in found.items() if hits}
         known |= learn({name: known[name] for name in working}, Observation(tree, tree.url, working))
-    given: dict[str, Wrapper] = {}
-    for wrapper in (one for path in paths for one in _read_wrappers(path)):
-        given[wrapper.name] = merge(given[wrapper.name], wrapper) if wrapper.name in given else wrapper
-    # The rule says where a field is now, its wrapper how it looked.
+    looks: dict[str, Wrapper] = {}
+    for wrapper in given:
+        looks[wrapper.name] = merge(looks[wrapper.name], wrapper) if wrapper.name in looks else wrapper
+    # The rule says where a field is now, its wrapper how it looked; values in data have no look.
     known |= {
-        name: replace(one, locators=known[name].locators) for name, one in given.items() if name in known
+        name: replace(one, locators=known[name].locators)
+        for name, one in looks.items()
+        if name in known and one.fingerprint.samples
     }
     return known
-
-
-def _read_wrappers(path: Path) -> list[Wrapper]:
-    from agentic.core.wrappers import decode
-
-    try:
-        return [decode(line) for line in path.read_bytes().splitlines() if line.strip()]
-    except OSError as exc:
-        raise OptionError(f"--wrappers: {path} cannot be read ({exc.strerror}); check the path") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as exc:
-        raise OptionError(f"--wrappers: {path} does not hold wrappers: {exc}") from None
 
 
 def _chosen(
@@ -252,22 +250,28 @@ def _chosen(
         yield name, choices[int(number) - 1]
 
 
-def _plain(row: Row, name: str) -> JSONValue:
-    value = row.get(name)
-    return value.get("amount") if isinstance(value, dict) else value
-
-
 def _hits(wrapper: Wrapper, tree: PageTree) -> list[int]:
     return next((hits for locator in wrapper.locators if (hits := locator.find(tree))), [])
 
 
-def _works(wrapper: Wrapper, trees: Sequence[PageTree], stored: Sequence[Row]) -> bool:
-    """Return whether a field is still found on half of the pages that had a value for it."""
+def _works(
+    wrapper: Wrapper, trees: Sequence[PageTree], stored: Sequence[Row], before: Wrapper | None
+) -> bool:
+    """Return whether a field is still found on half of the pages that had a value for it.
+
+    Without values, it has to be on half as many pages as before.
+    """
+    from agentic.core.wrappers import finds
+    from agentic.core.wrappers.rules import comparable
+
     had = [
         (tree, value)
         for tree, row in zip(trees, stored, strict=True)
-        if (value := _plain(row, wrapper.name)) not in (None, "", [])
+        if (value := comparable(row.get(wrapper.name))) not in (None, "", [])
     ]
+    if not had and before is not None and before.pages:
+        there = sum(any(finds(locator, tree) for locator in wrapper.locators) for tree in trees)
+        return 2 * there >= (1 - before.null_rate) * len(trees)
     return 2 * sum(_still_there(wrapper, tree, value) for tree, value in had) >= len(had)
 
 

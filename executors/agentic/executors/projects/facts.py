@@ -11,6 +11,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.masking import told
 from agentic.core.pipeline.expressions.secret_masking import secret_names
 from agentic.core.types import JSONValue
+from agentic.core.wrappers import encode
 from agentic.executors.commands.agents.files import told_agent
 from agentic.executors.projects.notifications import told_rule
 from agentic.executors.schedules.times import shown_interval
@@ -25,6 +26,7 @@ from agentic.mappers import (
     list_schedules,
 )
 from agentic.mappers.catalog.pipelines import list_pipelines
+from agentic.mappers.crawl.wrappers import StoredWrapper, list_wrappers
 from agentic.mappers.notifications.rules import list_rules
 from agentic.mappers.vault.vault import list_secrets
 
@@ -80,6 +82,7 @@ def told_project(session: Session, project: ProjectModel) -> dict[str, JSONValue
         **_rows("pipelines", pipelines),
         **_rows("schedules", [_told_schedule(one) for one in list_schedules(session, project.id)]),
         **_rows("notifications", rules),
+        **_rows("wrappers", map(_told_wrapper, list_wrappers(session, project.id))),
     }
 
 
@@ -87,6 +90,10 @@ def _rows(name: str, rows: Iterable[JSONValue]) -> dict[str, JSONValue]:
     """Return the rows under their name; nothing without rows."""
     found = list(rows)
     return {name: found} if found else {}
+
+
+def _told_wrapper(one: StoredWrapper) -> JSONValue:
+    return {"pipeline": one.pipeline, "key": one.key, "data": encode(one.wrapper).decode()}
 
 
 def _told_schedule(schedule: ScheduleModel) -> dict[str, JSONValue]:

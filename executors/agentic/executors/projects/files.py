@@ -23,7 +23,9 @@ from pydantic import (
 
 from agentic.core.pipeline import Fault, SpecError
 from agentic.core.pipeline.spec.reader import SpecDocument, read_text
+from agentic.core.pipeline.spec.spec import PipelineName
 from agentic.core.types import JSONValue
+from agentic.core.wrappers.wrapper import MAX_BYTES
 from agentic.executors.agents.redaction import MASK
 from agentic.executors.projects.errors import ProjectFileError
 from agentic.mappers import CatchUp, Overlap
@@ -99,6 +101,14 @@ class NotificationPart(_Part):
     private: bool = False
 
 
+class WrapperPart(_Part):
+    """How a field of a pipeline looks; ``data`` is JSON of :func:`agentic.core.wrappers.encode`."""
+
+    pipeline: PipelineName
+    key: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+    data: Annotated[str, StringConstraints(max_length=MAX_BYTES)]
+
+
 class ProjectFile(_Part):
     """The whole file."""
 
@@ -108,6 +118,7 @@ class ProjectFile(_Part):
     pipelines: tuple[dict[str, JSONValue], ...] = ()
     schedules: tuple[SchedulePart, ...] = ()
     notifications: tuple[NotificationPart, ...] = ()
+    wrappers: tuple[WrapperPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

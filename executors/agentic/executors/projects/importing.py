@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -11,8 +11,10 @@ from sqlalchemy.orm import Session
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline import Fault, PipelineSpec, SpecError, read_spec
+from agentic.core.pipeline.drift.learning import MAX_NAME_CHARS
 from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.types import JSONValue
+from agentic.core.wrappers import Wrapper, WrapperVersionError, decode
 from agentic.executors.agents.catalog import AgentFacts, find_named, put_agent
 from agentic.executors.errors import AgentConfigError
 from agentic.executors.projects.files import (
@@ -22,6 +24,7 @@ from agentic.executors.projects.files import (
     ProjectPart,
     ReadFile,
     SchedulePart,
+    WrapperPart,
 )
 from agentic.executors.projects.notifications import facts_of, stored_facts
 from agentic.executors.projects.parts import (
@@ -48,6 +51,7 @@ from agentic.mappers import (
 from agentic.mappers.catalog.pipelines import find_stored, store_pipeline
 from agentic.mappers.catalog.projects import describe_project, limit_project
 from agentic.mappers.catalog.schedules import change_schedule
+from agentic.mappers.crawl.wrappers import list_wrappers, save_wrappers
 from agentic.mappers.errors import UnknownPipelineError
 from agentic.mappers.notifications.rules import list_rules, put_rule
 
@@ -122,6 +126,7 @@ class _Import:
             self._try(("schedules", index), partial(self._put_schedule, schedule))
         for index, rule in enumerate(content.notifications):
             self._try(("notifications", index), partial(self._put_notification, rule))
+        self._put_wrappers(content.wrappers)
 
     def _try(self, place: ValuePath, put: Callable[[], None]) -> None:
         try:
@@ -204,6 +209,20 @@ class _Import:
             put_rule(self.session, self.owner, wanted.name, facts, replace=True)
         self._note_change("notification", wanted.name, before, facts)
 
+    def _put_wrappers(self, parts: Sequence[WrapperPart]) -> None:
+        """Store the wrappers of the file in place of those with the same key; note a change per pipeline."""
+        stored = {(one.pipeline, one.key): one.wrapper for one in list_wrappers(self.session, self.owner.id)}
+        given: dict[str, dict[str, Wrapper]] = {}
+        for index, part in enumerate(parts):
+            self._try(("wrappers", index), partial(_read_wrapper, part, given))
+        for pipeline, wrappers in given.items():
+            known = {key: stored[pipeline, key] for key in wrappers if (pipeline, key) in stored}
+            changed = {key: one for key, one in wrappers.items() if known.get(key) != one}
+            save_wrappers(self.session, self.owner.id, pipeline, changed)
+            outcome = UNCHANGED if not changed else CHANGED if known else ADDED
+            names = sorted({one.name for one in changed.values()}) if known else []
+            self._note("wrappers of", pipeline, outcome, names)
+
     def _agent(self, name: str) -> AgentModel:
         agent = find_named(self.session, self.owner, name)
         if agent is None:
@@ -230,3 +249,16 @@ class _Import:
         self.changes.append(
             ImportedChange(kind=kind, name=name, outcome=outcome, changed=tuple(changed or ()))
         )
+
+
+def _read_wrapper(part: WrapperPart, found: dict[str, dict[str, Wrapper]]) -> None:
+    try:
+        wrapper = decode(part.data.encode("utf-8", "replace"))
+    except WrapperVersionError as exc:
+        raise FaultyPartError(Fault(message=str(exc), place=("data",))) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        wrapper = None
+    if wrapper is None or len(wrapper.name) > MAX_NAME_CHARS:
+        message = "it is not a wrapper as an export writes it; leave the part out, and the next runs learn it"
+        raise FaultyPartError(Fault(message=message, place=("data",)))
+    found.setdefault(part.pipeline, {})[part.key] = wrapper

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agentic.core.actors import Page
 from agentic.core.pipeline.drift.sights import PageSight, is_blank, lacks_fields
 from agentic.core.pipeline.expressions.secret_masking import Hidden
-from agentic.core.pipeline.spec.spec import DetailRules
+from agentic.core.pipeline.spec.spec import ActorStep, CrawlStep, DetailRules, Step
+from agentic.core.pipeline.spec.walking import rows_of
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 
@@ -65,11 +66,22 @@ def wrapper_keys(rules: DetailRules) -> dict[str, str]:
         rules: With all references resolved.
     """
     written = rules.model_dump(mode="json", include={"match", "config"})
-    schema = written["config"].get("schema")
-    if not isinstance(schema, dict):
-        return {}
-    names = [name for name in schema if len(name) <= MAX_NAME_CHARS]
-    return {name: _key(written["match"], name, schema[name]) for name in names}
+    return _keys_of(written["match"], written["config"].get("schema"))
+
+
+def keys_of_schemas(steps: Sequence[Step]) -> Iterator[tuple[JSONValue, dict[str, str]]]:
+    """Yield each schema of fields in some steps, or within them, with the keys of its wrappers.
+
+    Schemas outside of a crawl have keys, too, for wrappers from ``agentic pipelines build``.
+    """
+    for step in steps:
+        if isinstance(step, CrawlStep):
+            yield from ((rules.config.get("schema"), wrapper_keys(rules)) for rules in step.details)
+        elif isinstance(step, ActorStep) and "schema" in step.config:
+            schema = step.model_dump(mode="json", include={"config"})["config"]["schema"]
+            yield schema, _keys_of([], schema)
+        for _, inner in rows_of(step):
+            yield from keys_of_schemas(inner)
 
 
 @dataclass(slots=True)
@@ -167,6 +179,13 @@ def _dump(known: Mapping[str, Mapping[str, Wrapper]]) -> str:
         kind: {key: encode(one).decode() for key, one in wrappers.items()} for kind, wrappers in known.items()
     }
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _keys_of(match: JSONValue, schema: JSONValue) -> dict[str, str]:
+    if not isinstance(schema, dict):
+        return {}
+    names = [name for name in schema if len(name) <= MAX_NAME_CHARS]
+    return {name: _key(match, name, schema[name]) for name in names}
 
 
 def _key(match: JSONValue, name: str, rule: JSONValue) -> str:
