@@ -100,16 +100,16 @@ def test_versions_share_the_wrappers_of_fields_whose_rules_did_not_change() -> N
     assert wrapper_keys(DetailRules(match=("*",), config={"schema": "${inputs.schema}"})) == {}
 
 
-def test_two_that_learn_at_once_lose_nothing_of_a_known_field(
-    database: Database, project: ProjectModel
-) -> None:
-    add(database, project, learnt(LAMPS[:1]))
+@pytest.mark.parametrize("before", [0, 1])
+def test_all_that_learn_at_once_count(database: Database, project: ProjectModel, before: int) -> None:
+    if before:
+        add(database, project, learnt(LAMPS[:1]))
     threads = [Thread(target=add, args=(database, project, learnt(LAMPS[1:2]))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert {one.pages for one in load(database, project).values()} == {5}
+    assert {one.pages for one in load(database, project).values()} == {before + 4}
 
 
 def test_unreadable_wrapper_is_learnt_again(database: Database, project: ProjectModel) -> None:

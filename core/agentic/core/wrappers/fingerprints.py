@@ -68,7 +68,7 @@ def observed(
         count=math.log1p(len(numbers)),
         position=first / len(tree),
         in_title=float(tree.is_in_title(first)),
-        repeats=float(tree.texts_count(first) > 1),
+        repeats=float(tree.is_repeated(first)),
         neighbours={
             name: (_order(first, there[0]), closeness(tree, first, there[0]))
             for name, there in others.items()
@@ -128,6 +128,20 @@ def closeness(tree: PageTree, one: int, other: int) -> float:
         around = tree.parents[around]
     if around < 0:
         return 0.0
+    return _share_outside(tree, around)
+
+
+def _near(tree: PageTree, number: int, least: float) -> range:
+    """Return the elements that are at least so close to one: all below the same outer element."""
+    near = range(0)
+    for around in (number, *tree.ancestors(number)):
+        if _share_outside(tree, around) < least:
+            break
+        near = range(around, tree.ends[around])
+    return near
+
+
+def _share_outside(tree: PageTree, around: int) -> float:
     return round(1 - math.sqrt((tree.ends[around] - around) / len(tree)), 4)
 
 
@@ -149,12 +163,12 @@ def _rivals(
 ) -> dict[str, float]:
     """Return the words before other values of the same kind near the field: those that it is not."""
     found: dict[str, float] = {}
-    for number in range(len(tree)):
+    for number in _near(tree, first, 0.6):
         if tree.length(number) > 200 or number == first or tree.ends[number] - number > 3:
             continue
         text = tree.text(number)
         value = read_value(kind, text) if text and len(text) <= 40 else None
-        if value is None or value == amount or closeness(tree, first, number) < 0.6:
+        if value is None or value == amount:
             continue
         for word in (*tree.label_words(number)[-3:], *text_words(text)[:3]):
             if word not in own and not word[0].isdigit():

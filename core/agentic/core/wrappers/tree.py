@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 
 from turbohtml import Document, Element, Text
@@ -61,6 +61,7 @@ NEAR = 0.7
 """How much less the words of an element say about its children than about itself."""
 
 _FAINT = 0.15
+_SHOWN = (Element, Text)
 
 
 class PageTree:
@@ -87,7 +88,6 @@ class PageTree:
         self._starts: list[int] = []
         self._stops: list[int] = []
         self._pieces: list[str] = []
-        self._length = 0
         self._read(document)
         self._text = "".join(self._pieces)
         self._texts: dict[int, str] = {}
@@ -196,6 +196,23 @@ class PageTree:
         return self._counts.get(self.plain(number), 1) if self.length(number) <= 300 else 1
 
     @cached_property
+    def _lower_text(self) -> str:
+        return " ".join(self._text.split()).lower()
+
+    def is_repeated(self, number: int) -> bool:
+        """Return whether the short text of an element stands on another one, too."""
+        # Most fields have a value of their own: to count the texts of all elements takes long.
+        return self._occurrences(self.text(number).lower()) != 1 and self.texts_count(number) > 1
+
+    def _occurrences(self, text: str) -> int:
+        """Return how often a text stands between other characters than letters and digits; at most 2."""
+        page, count, start = f" {self._lower_text} ", 0, 0
+        while text and count < 2 and (start := page.find(text, start + 1)) >= 0:
+            stop = start + len(text)
+            count += not (page[start - 1].isalnum() or page[stop : stop + 1].isalnum())
+        return count
+
+    @cached_property
     def names(self) -> Sequence[tuple[str, ...]]:
         """The words in the class, id, itemprop, data attributes and the like of each element."""
         return [tuple(dict.fromkeys(_names_of(element))) for element in self.elements]
@@ -258,38 +275,43 @@ class PageTree:
     def _read(self, document: Document) -> None:
         if document.root is None:
             return
+        add, length = self._pieces.append, 0
         stack: list[tuple[Element | Text | None, int]] = [(document.root, -1)]
         # A piece of text, an element to open, or None to close the element of that number.
         while stack:
             node, parent = stack.pop()
+            if isinstance(node, Text):
+                piece = node.data
+                add(piece)
+                length += len(piece)
+                continue
             if node is None:
-                self._stops[parent] = self._length
+                self._stops[parent] = length
                 self.ends[parent] = len(self.elements)
                 if self.tags[parent] not in _INLINE:
-                    self._add(" ")
-                continue
-            if isinstance(node, Text):
-                self._add(node.data)
+                    add(" ")
+                    length += 1
                 continue
             tag = node.tag
             if tag in UNSEEN:
                 continue
             number = len(self.elements)
             if tag not in _INLINE:
-                self._add(" ")
+                add(" ")
+                length += 1
             self.elements.append(node)
             self.parents.append(parent)
             self.ends.append(0)
-            self.tags.append(tag if _TAG.fullmatch(tag) else "*")  # `o:p` is not a name in selectors
-            self._starts.append(self._length)
-            self._stops.append(self._length)
+            self.tags.append(_selectable(tag))
+            self._starts.append(length)
+            self._stops.append(length)
             stack.append((None, number))
-            below = (child for child in reversed(node.children) if isinstance(child, (Element, Text)))
-            stack.extend((child, number) for child in below)
+            stack += [(child, number) for child in reversed(node.children) if isinstance(child, _SHOWN)]
 
-    def _add(self, piece: str) -> None:
-        self._pieces.append(piece)
-        self._length += len(piece)
+
+@lru_cache(maxsize=256)
+def _selectable(tag: str) -> str:
+    return tag if _TAG.fullmatch(tag) else "*"  # `o:p` is not a name in selectors
 
 
 def _names_of(element: Element) -> list[str]:

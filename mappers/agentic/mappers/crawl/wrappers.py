@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select
@@ -77,10 +77,12 @@ def save_wrappers(session: Session, project_id: str, pipeline: str, wrappers: Ma
 def merge_wrappers(session: Session, project_id: str, pipeline: str, wrappers: Mapping[str, Wrapper]) -> None:
     """Add to the wrappers that are known, by their keys; see :func:`load_wrappers`.
 
-    Of two transactions that add to one wrapper, the second waits for the first. If both are the first to
-    store it, the later one counts.
+    Of two transactions that add to one wrapper, the second waits for the first.
     """
     known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
+    if missing := wrappers.keys() - known.keys():
+        _begin(session, project_id, pipeline, missing)
+        known |= _load(session, project_id, pipeline, [*missing], is_for_update=True)
     both = {key: merge(known[key], one) if key in known else one for key, one in wrappers.items()}
     save_wrappers(session, project_id, pipeline, both)
 
@@ -134,8 +136,16 @@ def _load(
     return {key: wrapper for key, wrapper in found.items() if wrapper is not None}
 
 
+def _begin(session: Session, project_id: str, pipeline: str, keys: Iterable[str]) -> None:
+    """Add rows without a wrapper; wait for another transaction that adds the same ones."""
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    insert = insert_into(FieldWrapperModel, is_postgresql=is_postgresql).on_conflict_do_nothing()
+    mine = {"project_id": project_id, "pipeline": pipeline, "wrapper": "", "updated_at": utc_now()}
+    session.execute(insert, [{**mine, "key": key} for key in sorted(keys)])
+
+
 def _read(text: str) -> Wrapper | None:
-    """Return a wrapper; None for one of another release, so that the crawl learns again."""
+    """Return a wrapper; None for a new row, and for one of another release: the crawl learns it again."""
     try:
         return decode(text.encode())
     except (WrapperVersionError, ValueError, KeyError, TypeError):
