@@ -38,7 +38,7 @@ def intent_of_offer(
     from agentic.core.wrappers import rule_of
 
     rules = {
-        field: rule_of(one.locators, is_list=one.is_list, attr=one.attr, kind=one.type)
+        field: rule_of(one.locators, is_list=one.is_list, attr=one.attr, kind=one.type, regex=one.regex)
         for field, one in fields.items()
     }
     is_page = not offer.items
@@ -59,10 +59,11 @@ def intent_of_offer(
 
 def key_of_rows(offer: Offer, fields: Mapping[str, OfferedField]) -> str | None:
     """Return the field that identifies the rows of an offer: their link, or the first that can."""
-    if len(set(offer.links)) == offer.count:
+    count = max((len(one.texts) for one in fields.values()), default=0)
+    if len(set(offer.links)) == count:
         return URL
     for name, one in fields.items():
         texts = [row for row in one.texts if row and row[0]]
-        if len(texts) == offer.count and len(set(texts)) == len(texts) and not one.is_list:
+        if len(texts) == count and len(set(texts)) == count and not one.is_list:
             return name
     return None

@@ -9,6 +9,11 @@ from turbohtml import Document
 from agentic.core.http import HttpError, canonical_url
 from agentic.core.http.resolving import resolve
 
+NEXT_ATTRIBUTES = (
+    "data-next-url", "data-next", "data-url", "data-href", "data-load-more", "hx-get", "data-hx-get",
+)  # fmt: skip
+"""Attributes of buttons with the address of the next page, where a link has ``href``."""
+
 
 def absolute(base: str, address: str, encoding: str = "utf-8") -> str | None:
     """Return the URL that a browser requests for an address on a page; None for ``mailto:`` and the like.

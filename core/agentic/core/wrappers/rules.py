@@ -17,7 +17,9 @@ _READING = frozenset({"type", "regex", "decimal", "date_format", "date_order"})
 Rule = dict[str, JSONValue]
 
 
-def rule_of(locators: Sequence[Locator], *, is_list: bool, attr: str = "", kind: str = "") -> JSONValue:
+def rule_of(
+    locators: Sequence[Locator], *, is_list: bool, attr: str = "", kind: str = "", regex: str = ""
+) -> JSONValue:
     """Return locators as the rule of a field: the first one, and the others as its alternatives.
 
     Args:
@@ -25,6 +27,7 @@ def rule_of(locators: Sequence[Locator], *, is_list: bool, attr: str = "", kind:
         is_list: Whether all matches are wanted.
         attr: Attribute of elements to read; empty for their text.
         kind: Type of the rule; empty for a string.
+        regex: Takes the value out of the texts of elements; empty for the whole text.
     """
     rules: list[Rule] = []
     for one in locators:
@@ -33,6 +36,8 @@ def rule_of(locators: Sequence[Locator], *, is_list: bool, attr: str = "", kind:
             rule["script"] = one.script
         if attr and one.kind in (LocatorKind.CSS, LocatorKind.XPATH):
             rule["attr"] = attr
+        if regex and one.kind in (LocatorKind.CSS, LocatorKind.XPATH):
+            rule["regex"] = regex
         if kind not in ("", "string"):
             rule["type"] = kind
         if is_list:

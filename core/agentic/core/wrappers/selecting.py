@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from agentic.core.wrappers.tree import PageTree
-from agentic.core.wrappers.words import words_of
+from agentic.core.wrappers.words import plain, words_of
 
 ATTRIBUTES = (
     "itemprop", "property", "data-testid", "data-test", "data-qa", "data-name", "data-role", "data-field",
@@ -39,6 +39,7 @@ _LOOK = re.compile(
     r"align|is|has|d|has-text|wp|elementor|vc|et)(?:-|$)"
 )
 MAX_NAME = 40
+MIN_TITLE_CHARS = 8
 
 
 class Atom(NamedTuple):
@@ -110,9 +111,18 @@ class SelectorIndex:
     def atoms(self) -> Sequence[tuple[Atom, ...]]:
         """The conditions that each element fulfils."""
         tree = self.tree
+        pairs = zip(tree.tags, tree.elements, strict=True)
         return [
-            tuple(_atoms(tag, element.attrs)) for tag, element in zip(tree.tags, tree.elements, strict=True)
+            tuple(atom for atom in _atoms(tag, element.attrs) if not self._is_of_page(atom))
+            for tag, element in pairs
         ]
+
+    def _is_of_page(self, atom: Atom) -> bool:
+        """Return whether a condition names the thing that the page is about, which other pages are not."""
+        if atom.key != "aria-label" or atom.kind != "attr":
+            return False
+        value = plain(atom.value)
+        return len(value) >= MIN_TITLE_CHARS and value in self.tree.title
 
     @cached_property
     def _index(self) -> Mapping[Atom, list[int]]:

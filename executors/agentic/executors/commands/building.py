@@ -1,4 +1,4 @@
-"""``agentic pipelines build``: makes a pipeline from an intent, or from example values of a page."""
+"""``agentic pipelines build``: makes a pipeline from an intent, or from example values of pages."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentic.core.cli import print_json, print_line, print_sample
+from agentic.core.cli import print_json, print_line
 from agentic.core.hooks import get_registry
+from agentic.executors.building.choosing import choose_plan
+from agentic.executors.building.examples_file import ExampleRow, read_examples, read_examples_file
+from agentic.executors.building.plans import BuildRequest, Plan
+from agentic.executors.building.tables import Checked, print_plan
 from agentic.executors.commands.shared.options import AsJson, OptionError, write_file
-from agentic.executors.commands.shared.page_trees import fetch_pages, tree_of
 from agentic.executors.commands.shared.yaml_text import yaml_text
 from agentic.executors.commands.wording import infer_from_words, options_of, print_inferred
 
 if TYPE_CHECKING:
     from agentic.core.pipeline import IntentSpec, PipelineSpec
-    from agentic.core.wrappers import BuiltField, PageTree, Wrapper
+    from agentic.core.wrappers import PageTree, Wrapper
 
 MAX_PAGES = 5
 _SCHEMES = ("http://", "https://")
@@ -27,13 +30,23 @@ _SCHEMES = ("http://", "https://")
 
 def build(  # noqa: PLR0913 - one option each
     target: Annotated[
-        str, typer.Argument(metavar="FILE|URL", help="File with an intent, or a page with the data.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="FILE|URL",
+            help="File with an intent, a page with the values, or a list that leads to it.",
+        ),
+    ] = None,
     *,
     example: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE", help="A field, and its value on the page; a list if repeated. Repeatable."
+        ),
+    ] = None,
+    examples: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="CSV with a column url and one for each field; three rows are enough."
         ),
     ] = None,
     page: Annotated[
@@ -56,6 +69,17 @@ def build(  # noqa: PLR0913 - one option each
             help="With --words: write the replies here; --model replay:FILE gives them again.",
         ),
     ] = None,
+    rows: Annotated[
+        bool | None,
+        typer.Option(
+            "--rows/--no-rows", help="The values are of rows in a list, or not. Default: as the page shows."
+        ),
+    ] = None,
+    pick: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", min=1, help="Without examples: build this one of the offers."),
+    ] = None,
+    interactive: Annotated[bool, typer.Option("--interactive", help="Ask about each field.")] = False,
     name: Annotated[str, typer.Option(help="Name of the pipeline.")] = "pipeline",
     out: Annotated[Path | None, typer.Option(help="Write the pipeline to this YAML file.")] = None,
     wrappers: Annotated[
@@ -68,80 +92,55 @@ def build(  # noqa: PLR0913 - one option each
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Build a pipeline from an intent, or from example values of a page or words, and print it.
+    """Build a pipeline from an intent, or from example values of pages or words, and print it.
 
-    Without --words no model is asked: each example is looked for on the page, and its selectors are checked
-    on all pages.
+    Without --words no model is asked: each value is looked for on its page, and the selectors are checked on
+    all pages. Without examples the command lists the offers of the page.
     """
+    known = _examples(example or (), examples)
+    target = _target(target, known)
     if not target.startswith(_SCHEMES):
-        if example or page or wrappers or words:
+        if example or examples or page or wrappers or words or pick or interactive:
             raise OptionError(
                 f"--example, --words, --page and --wrappers need the URL of a page, not {target!r}"
             )
-        spec = _built(_read_intent(Path(target)), builder)
-        _print_spec(spec, out, as_json=as_json, fields={})
+        _print_spec(_built(_read_intent(Path(target)), builder), out, as_json=as_json)
         return
-    urls = [target, *(page or ())]
-    if len(urls) > MAX_PAGES:
-        raise OptionError(f"--page is given {len(urls) - 1} times; {MAX_PAGES - 1} further pages are enough")
+    if len(page or ()) >= MAX_PAGES:
+        raise OptionError(
+            f"--page is given {len(page or ())} times; {MAX_PAGES - 1} further pages are enough"
+        )
     if words is not None or model is not None or record is not None:
-        if example or wrappers:
-            raise OptionError("--words, --model and --record do not go with --example or --wrappers")
+        if known or wrappers or pick or interactive:
+            raise OptionError("--words, --model and --record do not go with --example, --pick or --wrappers")
         asking = options_of(words, model, record, name, allow_private_host or ())
-        inferred = infer_from_words(asking, urls)
+        inferred = infer_from_words(asking, [target, *(page or ())])
         if out is not None and not as_json:
             print_inferred(inferred, asking)
-        _print_spec(_built(inferred.intent, builder), out, as_json=as_json, fields={})
+        _print_spec(_built(inferred.intent, builder), out, as_json=as_json)
         return
-    examples = _examples(example or ())
-    trees = [tree_of(one) for one in asyncio.run(fetch_pages(urls, allow_private_host or ()))]
-    fields = _found(trees, examples)
-    spec = _built(_intent(target, name, fields, allow_private_host or ()), builder)
+    asked = BuildRequest(target, known, tuple(page or ()), name, tuple(allow_private_host or ()), rows)
+    found = asyncio.run(choose_plan(asked, pick, is_asking=interactive, is_quiet=as_json))
+    if found is None:
+        return
+    plan, checked, trees = found
     if wrappers is not None:
-        _write_wrappers(wrappers, trees, fields)
-    _print_spec(spec, out, as_json=as_json, fields=fields)
+        _write_wrappers(wrappers, plan, trees)
+    _print_spec(_built(plan.intent, builder), out, as_json=as_json, found=(plan, checked))
 
 
-def _examples(given: Sequence[str]) -> dict[str, str | list[str]]:
-    if not given:
-        raise OptionError("a URL needs examples: add --example NAME=VALUE, such as --example title='A Light'")
-    values: dict[str, list[str]] = {}
-    for one in given:
-        name, mark, value = one.partition("=")
-        if not (mark and name.strip() and value.strip()):
-            raise OptionError(f"--example takes NAME=VALUE, such as price=12.50; {one!r} is not")
-        values.setdefault(name.strip(), []).append(value.strip())
-    return {name: found[0] if len(found) == 1 else found for name, found in values.items()}
+def _target(given: str | None, known: Sequence[ExampleRow]) -> str:
+    """Return the file or page to build from: the given one, or the page of the first example."""
+    target = given or (known[0].url if known else "")
+    if not target:
+        raise OptionError("give a file with an intent, the URL of a page, or --examples with a column url")
+    return target
 
 
-def _found(trees: Sequence[PageTree], examples: Mapping[str, str | list[str]]) -> dict[str, BuiltField]:
-    from agentic.core.wrappers import find_examples
-
-    found = find_examples(trees, examples)
-    fields = {name: field for name, field in found.items() if field is not None}
-    if missing := [name for name in found if name not in fields]:
-        name = missing[0]
-        others = " and that a selector also finds on the other pages" if trees[1:] else ""
-        raise OptionError(
-            f"--example {name}: no element of {trees[0].url} has the text {examples[name]!r}{others}; copy "
-            "the value from the page as it is without scripts"
-        )
-    return fields
-
-
-def _intent(url: str, name: str, fields: Mapping[str, BuiltField], hosts: Sequence[str]) -> IntentSpec:
-    from pydantic import ValidationError
-
-    from agentic.core.pipeline import IntentSpec
-    from agentic.core.wrappers import rule_of
-
-    rules = {one.name: rule_of(one.locators, is_list=one.is_list) for one in fields.values()}
-    try:
-        return IntentSpec(
-            kind="page", name=name, url=url, fields=rules, browser="never", allow_private_hosts=tuple(hosts)
-        )
-    except ValidationError as exc:
-        raise OptionError(f"--name {name!r} is not a name for a pipeline: {exc.errors()[0]['msg']}") from None
+def _examples(given: Sequence[str], path: Path | None) -> list[ExampleRow]:
+    if given and path is not None:
+        raise OptionError("--example and --examples exclude each other; put all values in the file")
+    return read_examples(given) if path is None else read_examples_file(path)
 
 
 def _built(intent: IntentSpec, builder: str) -> PipelineSpec:
@@ -154,7 +153,11 @@ def _built(intent: IntentSpec, builder: str) -> PipelineSpec:
 
 
 def _print_spec(
-    spec: PipelineSpec, out: Path | None, *, as_json: bool, fields: Mapping[str, BuiltField]
+    spec: PipelineSpec,
+    out: Path | None,
+    *,
+    as_json: bool,
+    found: tuple[Plan, Mapping[str, Checked]] | None = None,
 ) -> None:
     from agentic.mappers.catalog.pipelines import as_written
 
@@ -165,29 +168,20 @@ def _print_spec(
     elif out is None:
         sys.stdout.write(yaml_text(as_written(spec)))
     else:
-        rows = [_row(field) for field in fields.values()]
-        if rows:
-            print_sample("Fields", ["field", "places", "first page", "last page", "selector"], rows)
+        if found is not None:
+            print_plan(*found)
         print_line(f"wrote {out}; run it with: agentic run {out}")
 
 
-def _row(field: BuiltField) -> dict[str, object]:
-    def shown(texts: Sequence[str]) -> str:
-        return f"{texts[0]} (and {len(texts) - 1} more)" if texts[1:] else "".join(texts)
-
-    return {
-        "field": field.name,
-        "places": len(field.locators),
-        "selector": field.locators[0].path,
-        "first page": shown(field.texts[0]),
-        "last page": shown(field.texts[-1]) if field.texts[1:] else "",
-    }
-
-
-def _write_wrappers(path: Path, trees: Sequence[PageTree], fields: Mapping[str, BuiltField]) -> None:
+def _write_wrappers(path: Path, plan: Plan, trees: Sequence[PageTree]) -> None:
     from agentic.core.wrappers import Observation, Wrapper, encode, learn
 
-    known = {name: Wrapper(name, is_list=one.is_list, locators=one.locators) for name, one in fields.items()}
+    if plan.kind == "rows":
+        raise OptionError("--wrappers is for fields of pages; crawls learn how the fields of rows look")
+    known = {
+        name: Wrapper(name, is_list=name in plan.fields and plan.fields[name].is_list, locators=tuple(there))
+        for name, there in plan.locators.items()
+    }
     for tree in trees:
         found = {name: _hits(wrapper, tree) for name, wrapper in known.items()}
         known = learn(

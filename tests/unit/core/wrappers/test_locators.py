@@ -90,7 +90,7 @@ def test_examples_are_found_with_two_places_each() -> None:
     lamp = LAMPS[0]
     found = find_examples(
         trees,
-        {"title": lamp.title, "price": lamp.price, "parts": list(lamp.parts[:2]), "no": "Nowhere at all"},
+        [{"title": lamp.title, "price": lamp.price, "parts": list(lamp.parts[:2]), "no": "Nowhere at all"}],
     )
     assert found["no"] is None
     for name in ("title", "price", "parts"):
@@ -121,14 +121,14 @@ def test_values_held_as_data_have_places() -> None:
     }
     assert finds(Locator(LocatorKind.META, "og:title"), tree)
     assert not finds(Locator(LocatorKind.META, "og:description"), tree)
-    built = find_examples([tree], {"name": "Amber Lamp"})["name"]
+    built = find_examples([tree], [{"name": "Amber Lamp"}])["name"]
     assert built is not None
     assert [one.kind for one in built.locators] == [LocatorKind.JSONLD, LocatorKind.META]
 
 
 def test_elements_with_names_that_selectors_cannot_have_are_found() -> None:
     tree = tree_of("<body><div class=w><b>Price</b><o:p><o:p class=v>12.50</o:p></o:p></div></body>")
-    built = find_examples([tree], {"price": "12.50"})["price"]
+    built = find_examples([tree], [{"price": "12.50"}])["price"]
     assert built is not None
     for locator in built.locators:
         assert tree.text(locator.find(tree)[0]) == "12.50"

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from agentic.core.wrappers.building.addresses import globs_of
-from agentic.core.wrappers.building.examples import BuiltField, find_examples, wrapper_of_values
-from agentic.core.wrappers.building.offers import Offer, OfferedField, OfferKind, find_lists, find_offers
+from agentic.core.wrappers.building.addresses import globs_of, links_of_kind
+from agentic.core.wrappers.building.examples import BuiltField, Example, Row, find_examples, wrapper_of_values
+from agentic.core.wrappers.building.offers import (
+    Offer,
+    OfferedField,
+    OfferKind,
+    find_lists,
+    find_offers,
+    link_in_row,
+)
 from agentic.core.wrappers.building.paging import Paging, find_paging, next_link
+from agentic.core.wrappers.building.row_examples import FoundRows, are_rows, find_rows
 
 __all__ = [
     "BuiltField",
+    "Example",
+    "FoundRows",
     "Offer",
     "OfferKind",
     "OfferedField",
     "Paging",
+    "Row",
+    "are_rows",
     "find_examples",
     "find_lists",
     "find_offers",
     "find_paging",
+    "find_rows",
     "globs_of",
+    "link_in_row",
+    "links_of_kind",
     "next_link",
     "wrapper_of_values",
 ]

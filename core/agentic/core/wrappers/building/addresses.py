@@ -80,3 +80,17 @@ def _is_telling(head: str) -> bool:
 
 def _escaped(text: str) -> str:
     return text.replace("[", "[[]").replace("*", "[*]")
+
+
+def links_of_kind(tree: PageTree) -> list[str]:
+    """Return the links of a page to pages whose addresses differ from its own in one part only."""
+    here = urlsplit(tree.url)
+    found: dict[str, None] = {}
+    for number, tag in enumerate(tree.tags):
+        url = link_of(tree, number) if tag == "a" else None
+        if url is None or url == tree.url or urlsplit(url).netloc != here.netloc:
+            continue
+        globs = globs_of([tree.url, url])
+        if len(globs) == 1 and globs[0].count("*") == 1 and globs[0] != "/*":
+            found[url] = None
+    return list(found)

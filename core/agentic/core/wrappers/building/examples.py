@@ -3,36 +3,58 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
 
 from agentic.core.types import JSONValue
+from agentic.core.wrappers.building.matching import ExampleMatch, fits, is_amount_text, matches, reading_of
 from agentic.core.wrappers.data import DataValue, read_data_values
 from agentic.core.wrappers.fingerprints import Fingerprint
-from agentic.core.wrappers.locators import MAX_LOCATORS, Locator, Place, write_locators
-from agentic.core.wrappers.ranking import PageFacts, Ranked, aims_of, rank
-from agentic.core.wrappers.tree import PageTree
-from agentic.core.wrappers.values import Kind, agreement, shape_of
+from agentic.core.wrappers.locators import (
+    ENOUGH,
+    MAX_LOCATORS,
+    Locator,
+    LocatorKind,
+    Place,
+    unnamed_locators,
+    write_locators,
+)
+from agentic.core.wrappers.ranking import PageFacts, aims_of, rank
+from agentic.core.wrappers.selecting import SelectorIndex, cost_of
+from agentic.core.wrappers.tree import LABEL_CHARS, PageTree
+from agentic.core.wrappers.values import Kind, shape_of
 from agentic.core.wrappers.words import plain
 from agentic.core.wrappers.wrapper import Wrapper
 
-SAME = 0.9
-"""Agreement from which a text is the example."""
+_TRIED = 10
+NO_NAME = 20.0
+"""Cost of a way that no name in the markup supports: by the text before the elements, or by counting."""
 
-_TRIED = 8
+TERM = 3.0
+"""The same, where the text before them is a term of a list or the head of a row."""
+
+_DATA_LOCATORS = 2
 Example = str | Sequence[str]
+Row = Mapping[str, Example]
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltField:
-    """A field that was found by its example.
+    """A field that was found by its examples.
 
     Attributes:
         name: Of the field.
         is_list: Whether several values were given for it.
-        locators: Its places, of different kinds, the best first; each holds on all pages.
-        texts: Its texts on each page, in their order.
+        locators: Its places, of different kinds, the best first.
+        texts: Its texts on each page, in their order; none where a page lacks it.
         label: The text that names it on the first page; may be empty.
+        attr: Attribute that holds the value; empty for the text.
+        type: Type of a rule that reads the texts as in the examples.
+        regex: Takes the value out of a longer text; empty if the whole text is the value.
+        wrong: Pages on which it gives something else than their example.
     """
 
     name: str
@@ -40,22 +62,31 @@ class BuiltField:
     locators: tuple[Locator, ...]
     texts: tuple[tuple[str, ...], ...]
     label: str
+    attr: str = ""
+    type: str = "string"
+    regex: str = ""
+    wrong: tuple[int, ...] = ()
+
+    @property
+    def held(self) -> int:
+        """On how many pages it was found."""
+        return sum(map(bool, self.texts)) - len(self.wrong)
 
 
-def find_examples(pages: Sequence[PageTree], examples: Mapping[str, Example]) -> dict[str, BuiltField | None]:
-    """Return where the values of examples are; None for those that no place holds on all pages.
+def find_examples(pages: Sequence[PageTree], rows: Sequence[Row]) -> dict[str, BuiltField | None]:
+    """Return where the values of examples are; None for those that no place gives on most of their pages.
 
     Args:
-        pages: The page of the examples first, then others of its kind.
-        examples: Field -> its value on the first page; several values for a list.
+        pages: The pages of the examples first, then others of their kind.
+        rows: Field -> its value on the page of the same place; several values for a list, and an empty text
+            where the page lacks it.
     """
-    row: dict[str, JSONValue] = {
-        name: example if isinstance(example, str) else list(example) for name, example in examples.items()
+    names = dict.fromkeys(name for row in rows for name, value in row.items() if value)
+    facts = [_Page(page, dict(row)) for page, row in zip(pages, _padded(rows, len(pages)), strict=True)]
+    wrappers = {
+        name: _wrapper(name, [row[name] for row in _plain_rows(rows) if row.get(name)]) for name in names
     }
-    wrappers = {name: wrapper_of_values(name, [example]) for name, example in row.items()}
-    facts = [PageFacts(pages[0], row), *map(PageFacts, pages[1:])]
-    data = [read_data_values(page.document, page.url) for page in pages]
-    return {name: _built(name, wrappers, facts, data) for name in examples}
+    return {name: _built(name, wrappers, facts) for name in names}
 
 
 def wrapper_of_values(
@@ -82,65 +113,249 @@ def wrapper_of_values(
     return Wrapper(name, kind, bool(lists), locators=tuple(locators), fingerprint=shape)
 
 
-def _built(
-    name: str,
-    wrappers: Mapping[str, Wrapper],
-    facts: Sequence[PageFacts],
-    data: Sequence[Sequence[DataValue]],
-) -> BuiltField | None:
-    first, wrapper = facts[0], wrappers[name]
-    aim = aims_of(wrappers)[name]
-    ranked = [one for one in rank(first, name, aim, wrappers, {}) if _holds_example(one, first.row[name])]
-    best: tuple[int, list[Locator], list[Place]] | None = None
-    for one in ranked[:_TRIED]:
-        places = _places(one, facts, aim.words, is_list=wrapper.is_list)
-        if len(places) < len(facts):
-            continue
-        locators = write_locators(places, aim.words, is_list=wrapper.is_list)
-        if locators and (best is None or min(len(locators), 2) > min(len(best[1]), 2)):
-            best = len(locators), locators, places
-    of_data = [] if wrapper.is_list else _of_data(first.row[name], data)
-    if best is None and not of_data:
-        return None
-    locators = best[1] if best else []
-    kept = (*locators[: MAX_LOCATORS - len(of_data[:2])], *(one.locator for one in of_data[:2]))
-    if best is None:
-        return BuiltField(name, False, kept, tuple(_texts_at(kept[0], page) for page in data), "")
-    texts = tuple(
-        tuple(map(place.index.tree.text, place.numbers if wrapper.is_list else place.numbers[:1]))
-        for place in best[2]
-    )
-    return BuiltField(name, wrapper.is_list, kept, texts, first.tree.label(best[2][0].numbers[0]))
+class _Page:
+    """A page, and the examples of its record."""
+
+    def __init__(self, tree: PageTree, row: Row) -> None:
+        self.tree = tree
+        self.row = row
+        known: dict[str, JSONValue] = {
+            name: value if isinstance(value, str) else list(value) for name, value in row.items() if value
+        }
+        self.facts = PageFacts(tree, known)
+
+    @property
+    def index(self) -> SelectorIndex:
+        return self.facts.index
+
+    @cached_property
+    def data(self) -> Sequence[DataValue]:
+        return read_data_values(self.tree.document, self.tree.url)
 
 
-def _holds_example(one: Ranked, example: JSONValue) -> bool:
-    if isinstance(example, list):
-        texts = set(map(plain, one.candidate.texts))
-        return all(plain(str(value)) in texts for value in example)
-    return one.agrees >= SAME
+class _Try(NamedTuple):
+    """A way to the elements of a field, and the elements it gives on each page."""
+
+    match: ExampleMatch
+    hits: tuple[tuple[int, ...], ...]
+    right: tuple[int, ...]
+    wrong: tuple[int, ...]
 
 
-def _places(one: Ranked, facts: Sequence[PageFacts], words: frozenset[str], *, is_list: bool) -> list[Place]:
-    """Return the elements of a place on each page, by the first selector that gives some on all of them."""
-    first, *others = facts
-    numbers = one.candidate.numbers
-    for selection in first.index.selections(numbers, words, is_list=is_list):
-        hits = [[hit for hit in page.index.select(selection) if page.tree.text(hit)] for page in others]
-        if all(hits):
-            rest = (Place(page.index, tuple(there)) for page, there in zip(others, hits, strict=True))
-            return [Place(first.index, numbers), *rest]
-    return [Place(first.index, numbers)] if not others else []
+def _padded(rows: Sequence[Row], count: int) -> list[Row]:
+    return [*rows, *({} for _ in range(count - len(rows)))][:count]
 
 
-def _of_data(example: JSONValue, data: Sequence[Sequence[DataValue]]) -> list[DataValue]:
-    first, *others = data
-    there = [{one.locator for one in page} for page in others]
+def _wrapper(name: str, values: Sequence[JSONValue]) -> Wrapper:
+    is_amount = all(isinstance(value, str) and is_amount_text(value) for value in values)
+    return wrapper_of_values(name, values, kind=Kind.NUMBER if is_amount else Kind.TEXT)
+
+
+def _plain_rows(rows: Sequence[Row]) -> list[dict[str, JSONValue]]:
     return [
-        one
-        for one in first
-        if agreement(Kind.TEXT, one.values[:1], example) == 1.0 and all(one.locator in page for page in there)
+        {name: value if isinstance(value, str) else list(value) for name, value in row.items()}
+        for row in rows
     ]
 
 
-def _texts_at(locator: Locator, page: Sequence[DataValue]) -> tuple[str, ...]:
-    return next((one.values[:1] for one in page if one.locator == locator), ())
+def _built(name: str, wrappers: Mapping[str, Wrapper], pages: Sequence[_Page]) -> BuiltField | None:
+    wrapper = wrappers[name]
+    words = aims_of(wrappers)[name].words
+    shown = [place for place, page in enumerate(pages) if page.row.get(name)]
+    of_data = _of_data(name, pages, shown, is_list=wrapper.is_list)
+    best = _best(name, wrappers, pages, shown, words)
+    if best is None:
+        return _built_of_data(name, of_data, pages)
+    tree = pages[shown[0]].tree
+    places = [Place(page.index, hits) for page, hits in zip(pages, best.hits, strict=True) if hits]
+    attr = best.match.attr
+    texts = tuple(
+        tuple(_value(page.tree, hit, attr) for hit in (hits if wrapper.is_list else hits[:1]))
+        for page, hits in zip(pages, best.hits, strict=True)
+    )
+    locators = _locators(best, pages, places, words, is_list=wrapper.is_list)
+    if not locators:
+        return _built_of_data(name, of_data, pages)
+    data = [] if attr else of_data[:_DATA_LOCATORS]
+    kept = (*locators[: MAX_LOCATORS - len(data)], *(one.locator for one in data))
+    examples = [pages[place].row[name] for place in best.right]
+    kind, regex = reading_of(best.match, examples, [texts[place] for place in best.right], texts)
+    label = tree.label(best.hits[shown[0]][0]) if best.hits[shown[0]] else ""
+    return BuiltField(name, wrapper.is_list, kept, texts, label, attr, kind, regex, best.wrong)
+
+
+def _value(tree: PageTree, number: int, attr: str) -> str:
+    from agentic.core.wrappers.building.columns import value_at
+
+    return value_at(tree, number, attr)
+
+
+def _best(
+    name: str,
+    wrappers: Mapping[str, Wrapper],
+    pages: Sequence[_Page],
+    shown: Sequence[int],
+    words: frozenset[str],
+) -> _Try | None:
+    """Return the way that gives the examples of most pages, and something on most of the others."""
+    wrapper = wrappers[name]
+    best: tuple[tuple[float, ...], _Try] | None = None
+    for place in shown[:3]:
+        for match in _matches(name, wrappers, pages[place]):
+            for cost, hits in _ways(match, pages, place, words, is_list=wrapper.is_list):
+                tried = _judged(name, match, hits, pages, shown, is_list=wrapper.is_list)
+                score = _rank_of(tried, pages, cost)
+                if best is None or score > best[0]:
+                    best = score, tried
+            if best is not None and best[1].match is match and _is_sure(*best, shown):
+                return best[1]
+    return best[1] if best is not None and _is_enough(best[1], shown) else None
+
+
+def _is_sure(score: tuple[float, ...], tried: _Try, shown: Sequence[int]) -> bool:
+    *_, is_named, _ = score
+    return len(tried.right) == len(shown) and not tried.wrong and all(tried.hits) and bool(is_named)
+
+
+def _is_enough(tried: _Try, shown: Sequence[int]) -> bool:
+    """Return whether a way gives the examples of most pages, or of one of two and nothing on the other."""
+    if len(shown) == 2:
+        return bool(tried.right) and not tried.wrong
+    return 2 * len(tried.right) > len(shown)
+
+
+def _rank_of(tried: _Try, pages: Sequence[_Page], cost: float) -> tuple[float, ...]:
+    texts = [
+        tuple(page.tree.text(hit) for hit in hits)
+        for page, hits in zip(pages, tried.hits, strict=True)
+        if hits
+    ]
+    varies = len(set(texts)) > 1 or len(texts) < 2
+    return (
+        len(tried.right) - len(tried.wrong),
+        sum(map(bool, tried.hits)),
+        varies,
+        cost < NO_NAME,
+        tried.match.score - 0.2 * cost,
+    )
+
+
+def _matches(name: str, wrappers: Mapping[str, Wrapper], page: _Page) -> list[ExampleMatch]:
+    """Return the elements of a page that may be the example, the likeliest first."""
+    example = page.row[name]
+    if not isinstance(example, str):
+        aim = aims_of(wrappers)[name]
+        wanted = [plain(one) for one in example]
+        ranked = rank(page.facts, name, aim, wrappers, {})
+        holding = [one for one in ranked if set(wanted) <= set(map(plain, one.candidate.texts))]
+        return [ExampleMatch(one.candidate.numbers, "", "same", one.score) for one in holding[:_TRIED]]
+    found = list(islice(matches(page.tree, example), 400))
+    if not found:
+        return []
+    aim = aims_of(wrappers)[name]
+    scores = {one.candidate.numbers[0]: one.score for one in rank(page.facts, name, aim, wrappers, {})}
+    least = min(scores.values(), default=0.0)
+    found = [one._replace(score=one.score + scores.get(one.numbers[0], least)) for one in found]
+    ordered = sorted(found, key=lambda one: (-one.score, one.numbers[0]))
+    return ordered[:_TRIED]
+
+
+def _ways(
+    match: ExampleMatch, pages: Sequence[_Page], place: int, words: frozenset[str], *, is_list: bool
+) -> Iterator[tuple[float, tuple[tuple[int, ...], ...]]]:
+    """Yield how soon each way to the elements of a page may break, and its elements on all pages."""
+    page = pages[place]
+    for selection in page.index.selections(match.numbers, words, is_list=is_list):
+        yield (
+            cost_of(selection, words),
+            tuple(
+                match.numbers if one is page else tuple(one.index.select(selection)[: None if is_list else 1])
+                for one in pages
+            ),
+        )
+    for locator in unnamed_locators(Place(page.index, match.numbers), is_list=is_list):
+        hits = [locator.find(one.tree) for one in pages]
+        if hits[place][: len(match.numbers)] == list(match.numbers):
+            cost = TERM if locator.path.startswith(("//dt[", "//th[")) else NO_NAME
+            yield cost, tuple(tuple(there if is_list else there[:1]) for there in hits)
+
+
+def _judged(
+    name: str,
+    match: ExampleMatch,
+    hits: Sequence[tuple[int, ...]],
+    pages: Sequence[_Page],
+    shown: Sequence[int],
+    *,
+    is_list: bool,
+) -> _Try:
+    filled = tuple(
+        tuple(hit for hit in there if _value(page.tree, hit, match.attr))
+        for page, there in zip(pages, hits, strict=True)
+    )
+    right = tuple(
+        place
+        for place in shown
+        if fits(match, pages[place].tree, filled[place], pages[place].row[name], is_list=is_list)
+    )
+    lacking = [place for place, page in enumerate(pages) if page.row.get(name) == ""]
+    wrong = tuple(place for place in (*shown, *lacking) if place not in right and filled[place])
+    return _Try(match, filled, right, wrong)
+
+
+def _locators(
+    best: _Try, pages: Sequence[_Page], places: Sequence[Place], words: frozenset[str], *, is_list: bool
+) -> list[Locator]:
+    """Return locators that give these elements, and nothing else on pages without them."""
+    lacking = [page for page, hits in zip(pages, best.hits, strict=True) if not hits]
+    found = write_locators(places, words, is_list=is_list)
+    if lacking:
+        found = [one for one in found if not any(one.find(page.tree) for page in lacking)] or found[:1]
+    if best.match.attr:
+        return [one for one in found if one.kind is LocatorKind.CSS]
+    if len(found) < ENOUGH and not is_list:
+        more = (one for one in _by_label(places[0]) if one not in found)
+        found += [one for one in more if _gives(one, pages, best.hits)][: ENOUGH - len(found)]
+    return found
+
+
+def _by_label(place: Place) -> Iterator[Locator]:
+    """Yield expressions for an element by the text before it that depend on no name of an element."""
+    tree, number = place.index.tree, place.numbers[0]
+    siblings = tree.children[tree.parents[number]] if tree.parents[number] >= 0 else ()
+    ahead = [one for one in siblings if one < number][-1:]
+    label = tree.text(ahead[0]) if ahead and tree.length(ahead[0]) <= 2 * LABEL_CHARS else ""
+    if 1 < len(label) <= LABEL_CHARS and '"' not in label and not any(map(str.isdigit, label)):
+        start = f'//*[normalize-space()="{label}"]'
+        yield Locator(LocatorKind.XPATH, f"{start}/following-sibling::{tree.tags[number]}[1]")
+        yield Locator(LocatorKind.XPATH, f"{start}/following-sibling::*[1]")
+
+
+def _gives(locator: Locator, pages: Sequence[_Page], hits: Sequence[tuple[int, ...]]) -> bool:
+    return all(
+        tuple(locator.find(page.tree)[:1]) == there[:1] for page, there in zip(pages, hits, strict=True)
+    )
+
+
+def _of_data(name: str, pages: Sequence[_Page], shown: Sequence[int], *, is_list: bool) -> list[DataValue]:
+    """Return the places in data that hold the examples of all their pages, and something on the others."""
+    if is_list:
+        return []
+    others = [{one.locator: one.values for one in page.data} for page in pages]
+    found = []
+    for one in pages[shown[0]].data:
+        there = [page.get(one.locator, ()) for page in others]
+        wanted = [plain(str(pages[place].row[name])) for place in shown]
+        if all(there) and [plain(there[place][0]) for place in shown] == wanted:
+            found.append(one)
+    return found
+
+
+def _built_of_data(name: str, of_data: Sequence[DataValue], pages: Sequence[_Page]) -> BuiltField | None:
+    if not of_data:
+        return None
+    locators = tuple(one.locator for one in of_data[:MAX_LOCATORS])
+    texts = tuple(
+        next((one.values[:1] for one in page.data if one.locator == locators[0]), ()) for page in pages
+    )
+    return BuiltField(name, False, locators, texts, "")

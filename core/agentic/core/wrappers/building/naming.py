@@ -57,16 +57,15 @@ _NAMING = (NAMING - {"title", "aria-label"}) | {"data-label", "data-th", "data-f
 def type_of(texts: Sequence[str]) -> str:
     """Return the type of a rule that reads all texts: price, integer, number, date or string."""
     shown = [text for text in texts if text]
-    if not shown:
+    if not shown or not all(len(text) <= MAX_AMOUNT_CHARS for text in shown):
         return "string"
-    if all(is_price(text) for text in shown):
+    if all(map(is_price, shown)):
         return "price"
-    is_short = all(len(text) <= MAX_AMOUNT_CHARS for text in shown)
-    if is_short and all(map(_WHOLE.fullmatch, shown)) and not any(_is_code(text) for text in shown):
-        return "integer"
-    if is_short and all(map(_NUMBER.fullmatch, shown)):
-        return "string" if any(_is_code(text) for text in shown) else "number"
-    return "date" if all(is_date(text) for text in shown) else "string"
+    if all(map(is_date, shown)):
+        return "date"
+    if any(map(_is_code, shown)) or not all(map(_NUMBER.fullmatch, shown)):
+        return "string"
+    return "integer" if all(map(_WHOLE.fullmatch, shown)) else "number"
 
 
 def is_price(text: str) -> bool:

@@ -74,6 +74,7 @@ class OfferedField:
         is_list: Whether a record has several of them.
         attr: Attribute that holds the value; empty for the text.
         type: Type of a rule that reads all texts.
+        regex: Takes the value out of a longer text; empty if the whole text is the value.
     """
 
     name: str
@@ -83,6 +84,7 @@ class OfferedField:
     is_list: bool = False
     attr: str = ""
     type: str = "string"
+    regex: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,52 +152,40 @@ def find_lists(index: SelectorIndex) -> list[Offer]:
     return [replace(found[0], paging=paging), *found[1:]] if found else []
 
 
-def list_of(
-    index: SelectorIndex,
-    rows: Sequence[int],
-    columns: Sequence[RowColumn],
-    names: Mapping[int, str] | None = None,
+def list_of(index: SelectorIndex, rows: Sequence[int], columns: Sequence[RowColumn]) -> Offer | None:
+    """Return rows with their useful columns; None if they have none, or no selector gives the rows."""
+    heads = _heads(index.tree, rows)
+    useful = (one for one in columns if _is_useful(one, len(rows)))
+    fields = [field for one in useful if (field := _field(index, rows, one, heads)).locators]
+    names = unique(one.name for one in fields)
+    named = [replace(one, name=name) for one, name in zip(fields, names, strict=True)]
+    return offer_of(index, rows, columns, named) if named else None
+
+
+def offer_of(
+    index: SelectorIndex, rows: Sequence[int], columns: Sequence[RowColumn], fields: Sequence[OfferedField]
 ) -> Offer | None:
-    """Return rows as an offer; None if no selector gives them, or they have fewer than two useful columns.
+    """Return rows with some fields as an offer; None if no selector gives exactly these rows.
 
     Args:
         index: The page.
         rows: The elements of the rows.
-        columns: As from :func:`~.columns.columns_of`.
-        names: Place of a column -> its name, for columns that are wanted in any case.
+        columns: As from :func:`~.columns.columns_of`, for the link of each row.
+        fields: In their order.
     """
-    tree = index.tree
-    wanted = names or {}
     items = write_item_selector(index, rows)
     if items is None:
         return None
-    heads = _heads(tree, rows)
-    fields: list[OfferedField] = []
-    for place, column in enumerate(columns):
-        name = wanted.get(place, "")
-        if not name and not _is_useful(column, len(rows)):
-            continue
-        field = _field(index, rows, column, heads, name)
-        if field.locators:
-            fields.append(field)
-    fields = [
-        replace(one, name=name) for one, name in zip(fields, unique(one.name for one in fields), strict=True)
-    ]
-    link = best_link(index, rows, columns)
-    is_table = tree.tags[rows[0]] == "tr"
-    return (
-        Offer(
-            OfferKind.TABLE if is_table else OfferKind.LIST,
-            _title(tree, rows),
-            items,
-            len(rows),
-            tuple(fields),
-            link=link[0] if link else "",
-            links=link[1] if link else (),
-            rows=tuple(rows),
-        )
-        if fields
-        else None
+    link, links = best_link(index, rows, columns) or ("", ())
+    return Offer(
+        OfferKind.TABLE if index.tree.tags[rows[0]] == "tr" else OfferKind.LIST,
+        _title(index.tree, rows),
+        items,
+        len(rows),
+        tuple(fields),
+        link=link,
+        links=links,
+        rows=tuple(rows),
     )
 
 
@@ -315,14 +305,14 @@ def _heads(tree: PageTree, rows: Sequence[int]) -> Mapping[int, str]:
 
 
 def _field(
-    index: SelectorIndex, rows: Sequence[int], column: RowColumn, heads: Mapping[int, str], name: str
+    index: SelectorIndex, rows: Sequence[int], column: RowColumn, heads: Mapping[int, str]
 ) -> OfferedField:
     tree = index.tree
     first = next(parts[0] for parts in column.parts if parts)
     label = column.label or _head(tree, first, rows, heads)
     texts = [text for row in column.texts for text in row]
-    kind = ("url" if column.attr in ("href", "src", "data-src") else type_of(texts)) if not name else "string"
-    name = name or name_of(tree, first, attr="" if label else column.attr, label=label, kind=kind)
+    kind = "url" if column.attr in ("href", "src", "data-src") else type_of(texts)
+    name = name_of(tree, first, attr="" if label else column.attr, label=label, kind=kind)
     if column.attr in ("href", "src", "data-src") and label:
         name = f"{as_name(label).removesuffix('_link')}_link" if column.attr == "href" else "image"
     locators = write_row_locators(index, rows, column, frozenset(name.split("_")))
@@ -554,12 +544,11 @@ def _page_label(tree: PageTree, number: int) -> str:
     return label if label.endswith(":") and len(label) <= LABEL_CHARS // 2 else ""
 
 
-def links_in(tree: PageTree, rows: Sequence[int]) -> list[str]:
-    """Return where the links in rows lead."""
-    found = (
-        link_of(tree, number)
-        for row in rows
-        for number in range(row, tree.ends[row])
-        if tree.tags[number] == "a"
-    )
-    return list(dict.fromkeys(filter(None, found)))
+def link_in_row(tree: PageTree, offer: Offer, place: int) -> str | None:
+    """Return where the link of one row leads; None if the row has none."""
+    row = offer.rows[place]
+    if tree.elements[row].matches(offer.link):
+        return link_of(tree, row)
+    node = tree.elements[row].select_one(offer.link)
+    number = None if node is None else tree.numbers.get(node)
+    return None if number is None else link_of(tree, number)

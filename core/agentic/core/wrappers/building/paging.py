@@ -9,24 +9,13 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from agentic.core.reading.addresses import absolute, base_of
+from agentic.core.reading.addresses import NEXT_ATTRIBUTES, absolute, base_of
 from agentic.core.wrappers.building.addresses import link_of
 from agentic.core.wrappers.selecting import SelectorIndex, is_machine_made
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.words import text_words
 
 PagingKind = Literal["next", "numbers", "more"]
-MORE_ATTRIBUTES = (
-    "data-next-url",
-    "data-next",
-    "data-url",
-    "data-href",
-    "data-load-more",
-    "hx-get",
-    "data-hx-get",
-)
-"""Attributes of buttons that hold the address of the next page; ``extract_list`` reads them, too."""
-
 _REL = 'link[rel~="next"][href]'
 _NEXT = frozenset(
     [
@@ -333,7 +322,7 @@ def _more(index: SelectorIndex) -> Paging | None:
         if tag not in ("a", "button", "div", "span") or tree.length(number) > 60:
             continue
         attributes = tree.elements[number].attrs
-        attr = next((name for name in MORE_ATTRIBUTES if attributes.get(name)), "href" if tag == "a" else "")
+        attr = next((name for name in NEXT_ATTRIBUTES if attributes.get(name)), "href" if tag == "a" else "")
         url = link_of(tree, number, attr) if attr else None
         words = text_words(tree.text(number))
         if not url or url == tree.url or len(_MORE.intersection(words)) < min(2, len(words)) or not words:

@@ -21,7 +21,7 @@ from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, It
 from agentic.core.actors.context import ignore_warning
 from agentic.core.http import FetchError, canonical_url
 from agentic.core.http.politeness.robots import forbids_following
-from agentic.core.reading.addresses import absolute, each_page_once
+from agentic.core.reading.addresses import NEXT_ATTRIBUTES, absolute, each_page_once
 from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
 from agentic.plugins.web.actors.fetch import FetchActor
@@ -57,7 +57,8 @@ class ExtractListInput(BaseModel):
     item_selector: Selector = Field(description="The items: links, or elements with a link in them.")
     link_selector: Selector = Field(default="a[href]", description="The link within an item.")
     next_selector: Selector | None = Field(
-        default=None, description="CSS selector of the link to the next page of the list."
+        default=None,
+        description="CSS selector of the link to the next page of the list, or of a button with its address.",
     )
     fields: Schema | None = Field(
         default=None, description="Extract an item from each: field name -> selector or rule within it."
@@ -186,7 +187,7 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
             f"none of the {len(nodes)} elements that match {given.item_selector!r} has a link that matches "
             f"{given.link_selector!r} on {given.page.final_url}"
         )
-    next_url = _url(following, given.link_selector, base, encoding) if following else None
+    next_url = _next_url(following, base, encoding) if following else None
     if given.obey_nofollow and (unwanted := _unwanted(source, ctx.http.policy.user_agent)) is not None:
         urls = {key: url for key, url in urls.items() if key not in unwanted}
         next_url = None if next_url is None or canonical_url(next_url) in unwanted else next_url
@@ -229,6 +230,13 @@ def _urls(items: Iterable[Element], link_selector: str, base: str, encoding: str
 
 def _url(item: Element, link_selector: str, base: str, encoding: str) -> str | None:
     return next(iter(_urls([item], link_selector, base, encoding).values()), None)
+
+
+def _next_url(link: Element, base: str, encoding: str) -> str | None:
+    """Return where a link to the next page leads, or a button that loads more."""
+    url = _url(link, "a[href]", base, encoding)
+    held = (link.attr(name) for name in NEXT_ATTRIBUTES) if url is None else ()
+    return next((found for one in held if one and (found := absolute(base, one, encoding))), url)
 
 
 def _href(item: Element, link_selector: str) -> str:

@@ -1,0 +1,207 @@
+"""From example values of a few rows to the list that they are rows of."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
+from agentic.core.wrappers.building.columns import RowColumn, columns_of, write_row_locators
+from agentic.core.wrappers.building.examples import Example, Row
+from agentic.core.wrappers.building.matching import ExampleMatch, matches, reading_of
+from agentic.core.wrappers.building.offers import MAX_OFFERED_ROWS, Offer, OfferedField, offer_of
+from agentic.core.wrappers.building.rows import row_groups
+from agentic.core.wrappers.locators import LocatorKind
+from agentic.core.wrappers.selecting import SelectorIndex
+from agentic.core.wrappers.tree import PageTree
+from agentic.core.wrappers.words import words_of
+
+MAX_MATCHES = 200
+_TRIED = 8
+_ROWS = 3
+_FIELDS = 2
+Places = Mapping[str, Sequence[ExampleMatch]]
+
+
+class FoundRows(NamedTuple):
+    """The list that examples are rows of.
+
+    Attributes:
+        offer: The list, with the fields that were found in its rows.
+        missing: Fields whose values are not in these rows.
+        places: Which row of the list each example is.
+    """
+
+    offer: Offer
+    missing: tuple[str, ...]
+    places: tuple[int, ...]
+
+
+class _Shown(NamedTuple):
+    """An example of a field: the row that it is in, the elements that may hold it, and the value."""
+
+    place: int
+    matches: Sequence[ExampleMatch]
+    value: Example
+
+
+class _Group(NamedTuple):
+    """Rows, which of them the examples are, and the fields that all of these have."""
+
+    rows: tuple[int, ...]
+    places: tuple[int, ...]
+    located: tuple[str, ...]
+
+
+def find_rows(index: SelectorIndex, examples: Sequence[Row]) -> FoundRows | None:
+    """Return the list of a page whose rows hold the values of examples; None if the values are in no list.
+
+    Args:
+        index: The page.
+        examples: Field -> value, for each row that is known.
+    """
+    tree = index.tree
+    known = [{name: _matches(tree, value) for name, value in row.items()} for row in examples]
+    groups = [one for rows in row_groups(tree) if (one := _located(tree, rows, known)) is not None]
+    groups.sort(key=lambda one: (-len(one.located), -len(one.rows), one.rows[0]))
+    best: FoundRows | None = None
+    for group in groups[:_TRIED]:
+        found = _found(index, group, known, examples)
+        if found is not None and (best is None or len(found.missing) < len(best.missing)):
+            best = found
+            if not found.missing:
+                break
+    return best
+
+
+def are_rows(found: FoundRows, index: SelectorIndex, examples: Sequence[Row]) -> bool:
+    """Return whether examples are rows of a list rather than fields of the page's own record.
+
+    Two or more rows are a list. One row is, if it has two fields or more, its list has three rows or more,
+    and not all of its values stand outside of the list, too; or if its other values are not on the page.
+    """
+    if len(examples) > 1:
+        return True
+    if found.missing and not any(_matches(index.tree, examples[0][name]) for name in found.missing):
+        return bool(found.offer.link)  # the rest is on the page of the row
+    is_short = found.offer.count < _ROWS or len(found.offer.fields) < _FIELDS
+    if is_short or _are_labels(index.tree, found.offer.rows):
+        return False
+    inside = [name for name in examples[0] if any(one.name == name for one in found.offer.fields)]
+    return not all(_is_elsewhere(index.tree, found.offer.rows, examples[0][name]) for name in inside)
+
+
+def _is_elsewhere(tree: PageTree, rows: Sequence[int], value: Example) -> bool:
+    """Return whether a value stands outside of rows, too."""
+    places = [match.numbers[0] for match in _matches(tree, value)]
+    return any(_row_of(tree, rows, place) is None and _is_leaf(tree, place) for place in places)
+
+
+def _is_leaf(tree: PageTree, number: int) -> bool:
+    return tree.ends[number] - number <= 3
+
+
+def _are_labels(tree: PageTree, rows: Sequence[int]) -> bool:
+    """Return whether rows are names and values of one record, such as `th` and `td`."""
+    return all(any(tree.tags[child] in ("th", "dt") for child in tree.children[row]) for row in rows)
+
+
+def _matches(tree: PageTree, value: Example) -> list[ExampleMatch]:
+    values = [value] if isinstance(value, str) else list(value)
+    return [match for one in values for match in islice(matches(tree, one), MAX_MATCHES)]
+
+
+def _row_of(tree: PageTree, rows: Sequence[int], number: int) -> int | None:
+    """Return the place of the row that an element is in."""
+    place = bisect_right(rows, number) - 1
+    return place if place >= 0 and number < tree.ends[rows[place]] else None
+
+
+def _located(tree: PageTree, rows: tuple[int, ...], known: Sequence[Places]) -> _Group | None:
+    """Return which rows of a group the examples are, with the fields that all of them have there."""
+    taken: list[int] = []
+    absent: set[str] = set()
+    for fields in known:
+        names: dict[int, set[str]] = {}
+        for name, found in fields.items():
+            for match in found:
+                place = _row_of(tree, rows, match.numbers[0])
+                if place is not None and place not in taken:
+                    names.setdefault(place, set()).add(name)
+        if not names:
+            return None
+        best = max(names, key=lambda place: (len(names[place]), -place))
+        taken.append(best)
+        absent |= {name for name in fields if name not in names[best]}
+    located = {name for fields in known for name in fields} - absent
+    return _Group(rows, tuple(taken), tuple(sorted(located))) if located else None
+
+
+def _found(
+    index: SelectorIndex, group: _Group, known: Sequence[Places], examples: Sequence[Row]
+) -> FoundRows | None:
+    rows = group.rows[: max(MAX_OFFERED_ROWS, *(place + 1 for place in group.places))]
+    columns = columns_of(index.tree, rows)
+    names = dict.fromkeys(name for row in examples for name in row)
+    fields: list[OfferedField] = []
+    for name in names:
+        shown = [
+            _Shown(group.places[number], known[number][name], row[name])
+            for number, row in enumerate(examples)
+            if name in row
+        ]
+        field = _field(index, rows, columns, name, shown)
+        if field is not None:
+            fields.append(field)
+    offer = offer_of(index, group.rows, columns, fields) if fields else None
+    if offer is None:
+        return None
+    there = {one.name for one in fields}
+    return FoundRows(offer, tuple(name for name in names if name not in there), group.places)
+
+
+def _field(
+    index: SelectorIndex,
+    rows: Sequence[int],
+    columns: Sequence[RowColumn],
+    name: str,
+    shown: Sequence[_Shown],
+) -> OfferedField | None:
+    """Return the column that holds the examples of a field."""
+    best: tuple[tuple[float, ...], OfferedField] | None = None
+    is_list = any(not isinstance(one.value, str) for one in shown)
+    for order, there in enumerate(columns):
+        held = [match for one in shown if (match := _held(there, one)) is not None]
+        if len(held) < len(shown):
+            continue
+        column = _first_of(there) if there.is_list and not is_list else there
+        locators = write_row_locators(index, rows, column, frozenset(words_of(name)))
+        if not locators:
+            continue
+        found = [column.texts[one.place] for one in shown]
+        kind, regex = reading_of(held[0], [one.value for one in shown], found, column.texts)
+        field = OfferedField(
+            name, column.label, tuple(locators), column.texts, column.is_list, column.attr, kind, regex
+        )
+        score = (held[0].score, column.filled, sum(one.kind is LocatorKind.CSS for one in locators), -order)
+        if best is None or score > best[0]:
+            best = score, field
+    return None if best is None else best[1]
+
+
+def _held(column: RowColumn, shown: _Shown) -> ExampleMatch | None:
+    """Return the best match of an example among the parts of a column in its row."""
+    parts = set(column.parts[shown.place])
+    fitting = [one for one in shown.matches if one.numbers[0] in parts and one.attr == column.attr]
+    return max(fitting, key=lambda one: one.score, default=None)
+
+
+def _first_of(column: RowColumn) -> RowColumn:
+    return replace(
+        column,
+        parts=tuple(parts[:1] for parts in column.parts),
+        texts=tuple(texts[:1] for texts in column.texts),
+        is_list=False,
+    )

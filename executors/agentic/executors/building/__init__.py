@@ -1,0 +1,1 @@
+"""Pipelines built from pages: by example values, or from the records that a page offers."""
