@@ -60,30 +60,64 @@ async def test_an_answer_that_is_no_json_of_a_bearable_length_is_refused(said: b
             await engine.call("GET", "/info")
 
 
-@asynccontextmanager
-async def docker(*states: Mapping[str, object]) -> AsyncIterator[DockerSandbox]:
-    """A stand-in for Docker: output of a command ends at once, and then it has these states."""
-    left = list(states)
+class Docker:
+    """A stand-in for Docker: the output of a command ends at once, and then it has these states.
 
-    async def answer(request: web.Request) -> web.Response:
+    Attributes:
+        creating: Set when a container is being made.
+        may_create: Until it is set, the container is not there.
+        calls: Method and path of each call that has been done.
+    """
+
+    def __init__(self, *states: Mapping[str, object]) -> None:
+        self.states = list(states)
+        self.creating, self.may_create = asyncio.Event(), asyncio.Event()
+        self.calls: list[str] = []
+
+    async def answer(self, request: web.Request) -> web.Response:
+        if request.path.endswith("/create"):
+            self.creating.set()
+            await self.may_create.wait()
+        self.calls.append(f"{request.method} {request.path_qs}")
         if request.path.endswith("/json"):
-            return web.json_response(left.pop(0) if len(left) > 1 else left[0])
+            return web.json_response(self.states.pop(0) if len(self.states) > 1 else self.states[0])
         if request.path.endswith(("/create", "/exec")):
             return web.json_response({"Id": "x"})
         return web.Response()
 
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", answer)
-    async with TestServer(app) as server, DockerSandbox("image", url=str(server.make_url(""))) as sandbox:
-        yield sandbox
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[DockerSandbox]:
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", self.answer)
+        async with TestServer(app) as server, DockerSandbox("image", url=str(server.make_url(""))) as sandbox:
+            yield sandbox
 
 
 async def test_a_command_without_output_is_waited_for_up_to_its_limit() -> None:
     """Docker has no exit code of a command that runs."""
     running = {"Running": True, "ExitCode": None}
-    async with docker(running, running, {"Running": False, "ExitCode": 3}) as sandbox:
+    docker = Docker(running, running, {"Running": False, "ExitCode": 3})
+    docker.may_create.set()
+    async with docker.serving() as sandbox:
         result = await sandbox.run({}, ["true"])
         assert (result.exit_code, result.ended) == (3, "exited")
-    async with docker(running) as sandbox:
+        docker.states = [running]
         result = await sandbox.run({}, ["true"], SandboxLimits(time_s=0.1))
         assert (result.exit_code, result.ended) == (None, "time")
+
+
+async def test_a_container_that_is_being_made_when_its_run_is_cancelled_is_removed() -> None:
+    docker = Docker()
+    async with docker.serving() as sandbox:
+        run = asyncio.ensure_future(sandbox.run({}, ["true"]))
+        await docker.creating.wait()
+        run.cancel()
+        await asyncio.sleep(0)
+        docker.may_create.set()
+        await asyncio.wait([run])
+        assert run.cancelled()
+    made, removed = docker.calls
+    name = made.rpartition("name=")[2]
+    assert (made.split()[0], removed) == (
+        "POST", f"DELETE /v1.41/containers/{name}?force=true&v=true"
+    )  # fmt: skip

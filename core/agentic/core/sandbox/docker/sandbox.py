@@ -96,13 +96,9 @@ class DockerSandbox(Sandbox):
     async def _container(self, job: SandboxJob, tools: Sequence[SandboxTool]) -> AsyncGenerator[str, None]:
         body = container_of(job, tools, self.image, self._binds, ("no-new-privileges", *self._security))
         body["HostConfig"] |= self._host
+        container = f"agentic-{secrets.token_hex(8)}"
         try:
-            made = await self._engine.call("POST", "/containers/create", body)
-        except EngineError as exc:
-            next_step = f"pull or build the image {self.image!r}" if exc.status == 404 else ""
-            raise SandboxUnavailableError(self.kind, exc.reason, next_step) from exc
-        container = str(made["Id"])
-        try:
+            await _whole(self._create(container, body))
             await self._engine.put(f"/containers/{container}/archive?path={_INPUT}", packed(job.files))
             await self._engine.call("POST", f"/containers/{container}/start")
             yield container
@@ -111,8 +107,15 @@ class DockerSandbox(Sandbox):
         finally:
             await _whole(self._remove(container))
 
+    async def _create(self, container: str, body: Mapping[str, object]) -> None:
+        try:
+            await self._engine.call("POST", f"/containers/create?name={container}", body)
+        except EngineError as exc:
+            next_step = f"pull or build the image {self.image!r}" if exc.status == 404 else ""
+            raise SandboxUnavailableError(self.kind, exc.reason, next_step) from exc
+
     async def _remove(self, container: str) -> None:
-        with suppress(EngineError):  # it is already gone
+        with suppress(EngineError, SandboxUnavailableError):  # it is already gone, or the engine is
             await self._engine.call("DELETE", f"/containers/{container}?force=true&v=true")
 
 
@@ -282,4 +285,6 @@ async def _whole(work: Any) -> None:  # noqa: ANN401  # a coroutine
         await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # otherwise asyncio reports it
         raise
