@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from agentic.core.browser import BrowserRequest, Politeness, RenderedPage
+from agentic.core.finishing import finish
 from agentic.core.logging import get_logger
 from agentic.core.settings import Settings, load_settings
 from agentic.core.threads import in_thread
 from agentic.executors.browser.checkup import no_playwright
-from agentic.executors.browser.finishing import finish
 from agentic.executors.browser.processes import memory_of
 
 if TYPE_CHECKING:

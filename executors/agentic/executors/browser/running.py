@@ -12,12 +12,12 @@ from playwright.async_api import Browser, BrowserContext, Error, StorageState, a
 
 from agentic.core.browser import BrowserRequest, BrowserUnavailableError, Politeness, RenderedPage
 from agentic.core.browser.storage import storage_state
+from agentic.core.finishing import finish
 from agentic.core.http import FailureClass, FetchError
 from agentic.core.logging import get_logger
 from agentic.core.threads import in_thread
 from agentic.executors.browser.executable import find_executable
 from agentic.executors.browser.faults import CRASHED
-from agentic.executors.browser.finishing import finish
 from agentic.executors.browser.folder import BrowserFolder
 from agentic.executors.browser.proxy import USER, GuardedProxy, Pass
 from agentic.executors.browser.visit import Visit

@@ -70,7 +70,7 @@ class Docker:
     """
 
     def __init__(self, *states: Mapping[str, object]) -> None:
-        self.states = list(states)
+        self.states: list[Mapping[str, object]] = list(states)
         self.creating, self.may_create = asyncio.Event(), asyncio.Event()
         self.calls: list[str] = []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from agentic.core.agents.threads.entries import (
     turns_of,
 )
 from agentic.core.agents.threads.store import ThreadStore
+from agentic.core.finishing import finish
 from agentic.core.ids import new_id
 from agentic.core.llm.messages import ChatMessage
 from agentic.core.llm.usage import TokenUsage
@@ -133,12 +133,9 @@ class AgentThread:
         if self.store is None:
             self._take(entry)
             return
-        adding = asyncio.ensure_future(self._keep(self.store, entry))
-        try:
-            await asyncio.shield(adding)
-        except asyncio.CancelledError:
-            await asyncio.wait([adding])  # else the store could have an entry that the thread lacks
-            raise
+        await finish(
+            self._keep(self.store, entry)
+        )  # else the store could have an entry that the thread lacks
 
     async def _keep(self, store: ThreadStore, entry: ThreadEntry) -> None:
         await self.ensure_kept()

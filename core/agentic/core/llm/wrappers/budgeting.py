@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from agentic.core.errors import AgenticError, line_of
+from agentic.core.finishing import finish
 from agentic.core.llm.adapter import LLMAdapter, opened_stream
 from agentic.core.llm.budget import NOTHING, Budget, BudgetAmount, UnknownPriceError
 from agentic.core.llm.errors import CutReplyError, ModelTimeoutError
@@ -83,7 +84,7 @@ class BudgetModel(ModelWrapper):
             async for delta in deltas:
                 call.add(delta)
                 if delta.reply is not None:  # now: many readers do not come back after the last piece
-                    await _to_the_end(self._settle(call))
+                    await finish(self._settle(call))
                 yield delta
 
     @asynccontextmanager
@@ -97,7 +98,7 @@ class BudgetModel(ModelWrapper):
             raise
         finally:
             if not call.is_settled:
-                await _to_the_end(self._settle(call))
+                await finish(self._settle(call))
 
     async def _reserve(self, call: _Call) -> None:
         """Reserve; a reservation that was made while the call was cancelled is taken back."""
@@ -107,7 +108,7 @@ class BudgetModel(ModelWrapper):
         except asyncio.CancelledError:
             await asyncio.wait([reserving])
             if not reserving.cancelled() and reserving.exception() is None:
-                await _to_the_end(self.budget.settle(call.reserved, NOTHING))
+                await finish(self.budget.settle(call.reserved, NOTHING))
             raise
 
     async def _settle(self, call: _Call) -> None:
@@ -173,16 +174,6 @@ class _Call:
         if self.received is not None and (piece := delta.thinking + delta.text + arguments):
             self.received.append(piece)
         self.reply = delta.reply or self.reply
-
-
-async def _to_the_end(settling: Coroutine[None, None, None]) -> None:
-    """Settle even if cancelled meanwhile; the cancellation is raised once it is done."""
-    task = asyncio.ensure_future(settling)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
 
 
 def _without_price(model: LLMAdapter) -> str:

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, ClassVar, Literal
 
+from agentic.core.finishing import finish
 from agentic.core.sandbox.archives import OVERHEAD_BYTES, packed, unpacked_changes
 from agentic.core.sandbox.collecting import Collected
 from agentic.core.sandbox.docker.engine import Engine, EngineError
@@ -98,14 +99,14 @@ class DockerSandbox(Sandbox):
         body["HostConfig"] |= self._host
         container = f"agentic-{secrets.token_hex(8)}"
         try:
-            await _whole(self._create(container, body))
+            await finish(self._create(container, body))
             await self._engine.put(f"/containers/{container}/archive?path={_INPUT}", packed(job.files))
             await self._engine.call("POST", f"/containers/{container}/start")
             yield container
         except EngineError as exc:
             raise SandboxUnavailableError(self.kind, exc.reason) from exc
         finally:
-            await _whole(self._remove(container))
+            await finish(self._remove(container))
 
     async def _create(self, container: str, body: Mapping[str, object]) -> None:
         try:
@@ -276,15 +277,3 @@ class _ContainerRun:
         async with self._engine.output(f"/exec/{started}/start", {"Detach": False, "Tty": False}) as pieces:
             async for _ in pieces:
                 pass
-
-
-async def _whole(work: Any) -> None:  # noqa: ANN401  # a coroutine
-    """Do a short work to its end, also when cancelled meanwhile."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.exception()  # otherwise asyncio reports it
-        raise

@@ -16,4 +16,6 @@ async def finish(work: Coroutine[object, object, T]) -> T:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # otherwise asyncio reports it
         raise
