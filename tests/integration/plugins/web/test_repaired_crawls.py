@@ -125,7 +125,7 @@ def test_a_proposed_repair_is_shown_accepted_once_and_the_crawl_goes_on_with_it(
     held = agentic("crawls", "held")[1]
     assert f"a repair is proposed: agentic repairs show {repair['repair'][:12]}" in held
     shown = agentic("repairs", "show", repair["repair"][:12])[1]
-    assert "6 other pages prove it" in shown
+    assert "8 other pages prove it" in shown
     assert "price: score 1.00, runner-up" in shown
     assert "(as stored) on /shop/product/" in shown
     assert max(map(len, (held + shown).splitlines())) <= 80
@@ -155,7 +155,7 @@ def test_sure_repairs_are_applied_by_policy_and_the_file_of_the_user_wins(shop: 
     assert (values(), versions()) == (healthy, {None})
 
 
-@pytest.mark.parametrize("policy", ["{auto: {min_pages: 7}}", "{auto: {min_score: 1, min_pages: 1}}"])
+@pytest.mark.parametrize("policy", ["{auto: {min_pages: 9}}", "{auto: {min_score: 1, min_pages: 1}}"])
 def test_a_repair_that_is_not_sure_enough_for_the_policy_is_proposed(shop: FakeServer, policy: str) -> None:
     wrapped = RENAMED.model_copy(update={"changes": ("hash_classes", "wrap", "add_decoys")})
     assert crawl(shop, policy, wrapped)["state"] == "waiting_input"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,14 +23,22 @@ from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
     from agentic.core.pipeline.repairs.fields import LookedAtPage
+    from agentic.core.wrappers import Abstained, Found
 
 MOST_FETCHED = 12
-"""Pages that are fetched for a repair: one half to find the fields, the other half to prove them."""
+"""Pages that are fetched for a repair."""
+
+MAKERS = 4
+"""Of these, pages to find the fields on; the others prove them."""
+
+PARTIAL_ROWS = 4
+"""Of these, pages whose stored row lacks a field."""
 
 MIN_PROVED = 4
 """With fewer pages, all are needed to find the fields, and none is left to prove them."""
 
 LOOKED_THROUGH = 200
+EMPTY: tuple[JSONValue, ...] = (None, "", [], {})
 SCHEMA = "schema"
 
 
@@ -57,7 +65,7 @@ class CrawlRepair:
         if number is None or rules is None or not self.in_effect.place:
             reason = "only fields in the schema of extract_detail can be repaired; correct the rules by hand"
             return self._request(incident, [_abstained(incident.label, reason)])
-        pages = await self._pages(number)
+        pages = await self._pages(number, rules.keys())
         if not pages:
             reason = "no page of the new layout could be fetched; see `agentic crawls held`"
             return self._request(incident, [_abstained(incident.label, reason)])
@@ -71,42 +79,51 @@ class CrawlRepair:
     async def _of_fields(
         self, incident: Incident, number: int, rules: Mapping[str, JSONValue], pages: Sequence[LookedAtPage]
     ) -> RepairRequest:
-        from agentic.core.pipeline.repairs.fields import (
-            Proof,
-            broken_fields,
-            find_places,
-            judged,
-            repaired_rule,
-        )
-        from agentic.core.wrappers import Found
+        from agentic.core.pipeline.repairs.fields import broken_fields, find_places, repaired_rule
+        from agentic.core.pipeline.repairs.proving import Findings, Proof, judged, proved_places
 
-        is_proved = len(pages) >= MIN_PROVED
-        makers, provers = (pages[::2], pages[1::2]) if is_proved else (pages, [])
         broken = broken_fields(rules, pages, {one.field: one.fault for one in incident.faults})
+        makers, provers = _parted(pages)
         learnt = await self.store.wrappers(self.processor.step.details[number])
         found = await in_thread(find_places, rules, makers, broken, learnt)
+        proof = Proof(makers, provers, await self.store.expectation(incident.kind), broken.keys())
+        readings = [
+            await self._read_all(number, rules, new, proof.pages) for new in _rules_by_place(rules, found)
+        ]
+        places, doubts = proved_places(found, readings, proof)
         is_part = incident.cause is Cause.VARIANT
         new = {
-            name: repaired_rule(rules[name], one, broken[name], is_part=is_part)
-            for name, one in found.items()
-            if isinstance(one, Found)
+            name: repaired_rule(rules[name], kept, broken[name], is_part=is_part)
+            for name, kept in places.items()
         }
-        items = [await self._read(number, page.page, {**rules, **new}) for page in provers]
-        expected = await self.store.expectation(incident.kind)
+        reading = await self._read_all(number, rules, new, proof.pages)
         place = (*self.in_effect.place, *detail_place(self.in_effect.step, number), "config", SCHEMA)
-        repairs, checked = judged(rules, new, found, place, Proof(provers, items, expected))
+        repairs, checked = judged(rules, Findings(found, doubts, new), place, reading, proof)
         return self._request(incident, repairs, checked)
 
-    async def _pages(self, number: int) -> list[LookedAtPage]:
-        """Return pages of the new layout, those with a stored row first."""
+    async def _read_all(
+        self,
+        number: int,
+        rules: Mapping[str, JSONValue],
+        new: Mapping[str, JSONValue],
+        pages: Sequence[LookedAtPage],
+    ) -> list[Mapping[str, JSONValue] | None]:
+        step = with_schema(self.processor.step, number, {**rules, **new})
+        processor = replace(self.processor, step=step, inputs={})
+        return [await _read(processor, number, page.page) for page in pages]
+
+    async def _pages(self, number: int, fields: Collection[str]) -> list[LookedAtPage]:
+        """Return pages of the new layout, those with most stored values first.
+
+        Some of them have a row without a value for one of the fields: a place that gives one there is wrong.
+        """
         drifted = await self.store.drifted_pages(LOOKED_THROUGH)
         urls = [url for url in drifted.held if self.processor.scope.detail_of(url) == number]
-        known = await self.store.rows(urls)
-        urls.sort(key=lambda url: -_count_values(known.get(url, {})))
+        chosen = _chosen(urls, await self.store.rows(urls), fields)
         found: list[LookedAtPage] = []
-        for url in (*urls[:MOST_FETCHED], *drifted.suspects):
+        for url in (*chosen, *drifted.suspects):
             if len(found) < MOST_FETCHED and (page := await self._page(url, number)) is not None:
-                found.append(page)
+                found.append(replace(page, is_suspect=url in drifted.suspects))
         return sorted(found, key=lambda page: -_count_values(page.row))
 
     async def _page(self, url: str, number: int) -> LookedAtPage | None:
@@ -117,7 +134,7 @@ class CrawlRepair:
             return None
         if not page.is_html or self.processor.scope.detail_of(page.final_url) != number:
             return None
-        item = await self._read(number, page, None)
+        item = await _read(self.processor, number, page)
         if item is None or (is_blank([item]) and wall_in(page.text, page.final_url) is not None):
             return None
         rows = await self.store.rows([page.final_url])
@@ -126,19 +143,50 @@ class CrawlRepair:
         tree = await in_thread(tree_of, page)
         return LookedAtPage(page, item, rows.get(page.final_url, {}), tree)
 
-    async def _read(
-        self, number: int, page: Page, rules: Mapping[str, JSONValue] | None
-    ) -> Mapping[str, JSONValue] | None:
-        """Return the fields of a page; None if they cannot be read."""
-        processor = self.processor
-        if rules is not None:
-            step = with_schema(processor.step, number, rules)
-            processor = replace(processor, step=step, inputs={})
-        try:
-            items = await processor.read(number, page)
-        except (ActorError, ValidationError):
-            return None
-        return items[0].fields if len(items) == 1 else None
+
+async def _read(processor: PageProcessor, number: int, page: Page) -> Mapping[str, JSONValue] | None:
+    """Return the fields of a page; None if they cannot be read."""
+    try:
+        items = await processor.read(number, page)
+    except (ActorError, ValidationError):
+        return None
+    return items[0].fields if len(items) == 1 else None
+
+
+def _chosen(
+    urls: Sequence[str], rows: Mapping[str, Mapping[str, JSONValue]], fields: Collection[str]
+) -> list[str]:
+    """Return pages to fetch: those with whole rows, and some whose rows lack a field."""
+
+    def count(url: str) -> int:
+        row = rows.get(url, {})
+        return sum(row.get(name) not in EMPTY for name in fields)
+
+    whole = [url for url in urls if count(url) == len(fields)]
+    part = [url for url in urls if 0 < count(url) < len(fields)]
+    rest = [url for url in urls if not count(url)]
+    first = part[: max(PARTIAL_ROWS, MOST_FETCHED - len(whole))]
+    return [*whole[: MOST_FETCHED - len(first)], *first, *rest][:MOST_FETCHED]
+
+
+def _parted(pages: Sequence[LookedAtPage]) -> tuple[Sequence[LookedAtPage], Sequence[LookedAtPage]]:
+    """Return the pages to find places on, and those to prove them on; both begin with the best rows."""
+    if len(pages) < MIN_PROVED:
+        return pages, ()
+    makers = [*range(0, len(pages), 2)][: min(MAKERS, len(pages) // 2)]
+    return [pages[at] for at in makers], [page for at, page in enumerate(pages) if at not in makers]
+
+
+def _rules_by_place(
+    rules: Mapping[str, JSONValue], found: Mapping[str, Found | Abstained]
+) -> Iterator[Mapping[str, JSONValue]]:
+    """Yield rules with the first place of each field alone, with the second, and so on."""
+    from agentic.core.pipeline.repairs.fields import rule_at
+    from agentic.core.wrappers import Found
+
+    places = {name: one.locators for name, one in found.items() if isinstance(one, Found)}
+    for index in range(max(map(len, places.values()), default=0)):
+        yield {name: rule_at(rules[name], one[index]) for name, one in places.items() if index < len(one)}
 
 
 def with_schema(step: CrawlStep, number: int, rules: Mapping[str, JSONValue]) -> CrawlStep:
@@ -158,7 +206,7 @@ def _rule_of(incident: Incident, step: CrawlStep) -> int | None:
 
 
 def _count_values(row: Mapping[str, JSONValue]) -> int:
-    return sum(value not in (None, "", [], {}) for value in row.values())
+    return sum(value not in EMPTY for value in row.values())
 
 
 def _schema(step: CrawlStep, number: int) -> Mapping[str, JSONValue] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -14,16 +15,15 @@ from agentic.core.actors import Page
 from agentic.core.pipeline.drift.profiles import Expectation, KindProfile
 from agentic.core.pipeline.repairs.fields import (
     LookedAtPage,
-    Proof,
+    Values,
     broken_fields,
-    doubt,
     find_places,
     is_same,
-    judged,
     repaired_rule,
     tree_of,
 )
 from agentic.core.pipeline.repairs.proposals import RepairAbstention, RepairProposal
+from agentic.core.pipeline.repairs.proving import Findings, Proof, doubt, judged, proved_places
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import Found
 
@@ -51,14 +51,6 @@ def page(lamp: Lamp, item: Mapping[str, JSONValue] | None = None, **row: JSONVal
     return LookedAtPage(found, values, {**cast(Mapping[str, JSONValue], lamp.row), **row}, tree_of(found))
 
 
-def proof(
-    values: Sequence[JSONValue], rows: Sequence[JSONValue], expected: Expectation = NOTHING_KNOWN
-) -> Proof:
-    """Return pages where the new place of a price gives some values, and others are stored."""
-    pages_ = [page(LAMPS[0], price=row) for row in rows]
-    return Proof(pages_, [{"price": value} for value in values], expected)
-
-
 def test_fields_that_alarmed_or_are_gone_are_broken_and_no_others() -> None:
     read: dict[str, JSONValue] = {"title": None, "price": 1.0, "parts": ["one shade"]}
     looked_at = [page(lamp, {**read, "parts": [*lamp.parts]}) for lamp in LAMPS[:3]]
@@ -68,45 +60,58 @@ def test_fields_that_alarmed_or_are_gone_are_broken_and_no_others() -> None:
 
 
 def test_new_places_are_found_by_rows_and_proved_on_other_pages() -> None:
-    makers, provers = [page(lamp) for lamp in LAMPS[:2]], [page(LAMPS[2])]
-    found = find_places(RULES, makers, FAULTS, {})
-    places = {name: one for name, one in found.items() if isinstance(one, Found)}
+    found = find_places(RULES, [page(lamp) for lamp in LAMPS[:2]], FAULTS, {})
+    right: list[Values | None] = [
+        {"title": lamp.title, "price": float(lamp.price), "parts": [*lamp.parts]} for lamp in LAMPS[:3]
+    ]
+    proof = Proof([page(lamp) for lamp in LAMPS[:2]], [page(LAMPS[2])], NOTHING_KNOWN, FAULTS)
+    places, doubts = proved_places(found, [right] * 5, proof)
+    assert ({*places} >= {"title", "price"}, doubts) == (True, {})
     new = {name: repaired_rule(RULES[name], one, "missing", is_part=False) for name, one in places.items()}
-    assert {"title", "price"} <= new.keys()
-    items: list[dict[str, JSONValue]] = [{"title": "Paper Moon", "price": 18.5, "parts": [*LAMPS[2].parts]}]
-    repairs, checked = judged(
-        RULES, new, found, ("steps", 0, "detail", "config", "schema"), Proof(provers, items, NOTHING_KNOWN)
-    )
-    assert checked == 1
+    repairs, checked = judged(RULES, Findings(found, doubts, new), ("schema",), right, proof)
     (price,) = [one for one in repairs if one.subject == "price"]
     assert isinstance(price, RepairProposal)
     (change,) = price.changes
-    assert change.place == ("steps", 0, "detail", "config", "schema", "price")
-    assert (change.old, price.evidence[0].new) == (RULES["price"], 18.5)
+    assert (checked, change.place, change.old) == (1, ("schema", "price"), RULES["price"])
+    assert (price.evidence[0].old, price.evidence[0].new) == ("18.50", 18.5)
     assert isinstance(change.new, dict)
     assert change.new["type"] == "number"
 
 
-def test_a_new_place_that_is_wrong_on_other_pages_is_no_proposal() -> None:
-    makers, provers = [page(lamp) for lamp in LAMPS[:2]], [page(LAMPS[2])]
-    found = find_places(RULES, makers, ["price"], {})
-    items: list[dict[str, JSONValue]] = [{"title": None, "price": 77.0, "parts": None}]
-    repairs, _ = judged(RULES, {"price": "b"}, found, ("p",), Proof(provers, items, NOTHING_KNOWN))
-    (price,) = repairs
-    assert isinstance(price, RepairAbstention)
-    assert (
-        price.reason == "the new place of 'price' has another value than the stored row on 1 of 1 other pages"
+def test_places_that_are_wrong_on_other_pages_are_left_out_and_without_any_there_is_no_proposal() -> None:
+    found = find_places(RULES, [page(lamp) for lamp in LAMPS[:2]], ["price"], {})
+    one = found["price"]
+    assert isinstance(one, Found)
+    assert len(one.locators) > 1
+    proof = Proof([], [page(LAMPS[2])], NOTHING_KNOWN, ["price"])
+    wrong: list[Values | None] = [{"price": 77.0}]
+    right: list[Values | None] = [{"price": 18.5}]
+    places, _ = proved_places(found, [wrong, right, *[wrong] * 3], proof)
+    assert places == {"price": [one.locators[1]]}
+    places, doubts = proved_places(found, [wrong] * 5, proof)
+    assert places == {}
+    ((repair,), _) = judged(RULES, Findings(found, doubts, {}), ("schema",), right, proof)
+    assert isinstance(repair, RepairAbstention)
+    assert repair.reason == (
+        "the new place of 'price' has another value than the stored row on 1 of 1 other pages"
     )
 
 
 def test_new_rules_that_change_another_field_are_no_proposal() -> None:
     found = find_places(RULES, [page(lamp) for lamp in LAMPS[:2]], ["price"], {})
-    items: list[dict[str, JSONValue]] = [{"title": "changed", "price": 18.5, "parts": None}]
-    ((repair,), _) = judged(
-        RULES, {"price": "b"}, found, ("p",), Proof([page(LAMPS[2])], items, NOTHING_KNOWN)
-    )
+    reading: list[Values | None] = [{"title": "changed", "price": 18.5, "parts": None}]
+    proof = Proof([], [page(LAMPS[2])], NOTHING_KNOWN, ["price"])
+    ((repair,), _) = judged(RULES, Findings(found, {}, {"price": "b"}), ("schema",), reading, proof)
     assert isinstance(repair, RepairAbstention)
     assert "also change 'title', which is not broken" in repair.reason
+
+
+def doubted(
+    values: Sequence[JSONValue], rows: Sequence[JSONValue], expected: Expectation = NOTHING_KNOWN
+) -> str:
+    """Return the doubt about the new place of a price, by its values on pages and their stored ones."""
+    pages_ = [page(LAMPS[0], price=row) for row in rows]
+    return doubt("price", [{"price": value} for value in values], Proof([], pages_, expected, RULES))
 
 
 @pytest.mark.parametrize(
@@ -114,28 +119,40 @@ def test_new_rules_that_change_another_field_are_no_proposal() -> None:
     [
         ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], ""),
         ([1.0, 2.0, 9.0], [1.0, 2.0, 3.0], ""),
-        ([None, None, None], [1.0, 2.0, 3.0], "no value on 3 of 3"),
-        ([1.0, None, 3.0], [1.0, 2.0, 3.0], "no value on 1 of 3"),
-        ([7.0, 8.0, 3.0], [1.0, 2.0, 3.0], "another value than the stored row on 2 of 3"),
-        ([1.0, 2.0, 3.0], [None, None, None], ""),
+        ([None, None, None], [1.0, 2.0, 3.0], "no value on 3 of 3 other"),
+        ([1.0, None, 3.0], [1.0, 2.0, 3.0], "no value on 1 of 3 other"),
+        ([7.0, 8.0, 3.0], [1.0, 2.0, 3.0], "another value than the stored row on 2 of 3 other"),
+        (["a lamp", "x", "c"], ["a lamp", "b", "c"], "another value than the stored row on 1 of 3 other"),
+        ([1.0, None, 3.0], [1.0, None, 3.0], ""),
+        ([1.0, 2.0, 3.0], [1.0, None, 3.0], "a value where the stored row has none on 1 of 1"),
         ([], [], ""),
     ],
 )
 def test_a_place_is_doubted_for_missing_values_and_for_other_values_than_stored(
     values: Sequence[JSONValue], rows: Sequence[JSONValue], why: str
 ) -> None:
-    assert doubt("price", proof(values, rows)) == (
-        f"the new place of 'price' has {why} other pages" if why else ""
-    )
+    wanted = f"the new place of 'price' has {why} pages" if why else ""
+    assert doubted(values, rows) == wanted
+
+
+def test_a_row_without_all_broken_fields_and_the_row_of_a_suspect_say_nothing() -> None:
+    empty = page(LAMPS[0], **dict.fromkeys(RULES))
+    suspect = replace(page(LAMPS[0], price=None), is_suspect=True)
+    proof = Proof([], [empty, suspect], NOTHING_KNOWN, RULES)
+    assert doubt("price", [{"price": 1.0}, {"price": 2.0}], proof) == ""
 
 
 def test_without_rows_a_place_is_doubted_by_the_values_of_healthy_pages() -> None:
     healthy: list[dict[str, JSONValue]] = [{"price": float(number)} for number in range(10, 60)]
     expected = Expectation(profile_of([pages(healthy), pages(healthy)]))
-    nothing = [None] * 4
-    assert doubt("price", proof([12.0, 13.0, 14.0, 15.0], nothing, expected)) == ""
-    assert "unlike all before on 4 of 4" in doubt("price", proof([9e6, 9e5, 9e6, 9e7], nothing, expected))
-    assert "the same value on 4" in doubt("price", proof([12.0] * 4, nothing, expected))
+
+    def without_rows(values: Sequence[float]) -> str:
+        looked_at = [replace(page(LAMPS[0]), row={}) for _ in values]
+        return doubt("price", [{"price": value} for value in values], Proof([], looked_at, expected, RULES))
+
+    assert without_rows([12.0, 13.0, 14.0, 15.0]) == ""
+    assert "unlike all before on 4 of 4" in without_rows([9e6, 9e5, 9e6, 9e7])
+    assert "the same value on 4" in without_rows([12.0] * 4)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +175,10 @@ def test_values_are_compared_as_they_were_stored(found: JSONValue, stored: JSONV
 def test_old_places_stay_behind_the_new_ones_unless_they_found_something_wrong() -> None:
     found = find_places(RULES, [page(lamp) for lamp in LAMPS], ["title"], {})["title"]
     assert isinstance(found, Found)
-    whole = repaired_rule(RULES["title"], found, "missing", is_part=False)
-    part = repaired_rule(RULES["title"], found, "missing", is_part=True)
-    odd = repaired_rule(RULES["title"], found, "odd", is_part=False)
+    new = found.locators
+    whole = repaired_rule(RULES["title"], new, "missing", is_part=False)
+    part = repaired_rule(RULES["title"], new, "missing", is_part=True)
+    odd = repaired_rule(RULES["title"], new, "odd", is_part=False)
     assert isinstance(whole, dict)
     assert isinstance(part, dict)
     assert whole["alternatives"][-1] == {"selector": "h1.product-title"}  # type: ignore[index]  # a list
