@@ -257,7 +257,7 @@ NEAR = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(NEAR | JSON, min_size=2, max_size=2))
 async def test_any_answer_gives_offered_places_or_an_error(answers: list[JSONValue]) -> None:
     try:

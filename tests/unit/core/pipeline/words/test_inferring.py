@@ -283,7 +283,7 @@ ANSWER = st.fixed_dictionaries(
 ) | st.dictionaries(st.sampled_from(["record", "places", "items"]), NUMBER, max_size=3)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(ANSWER, min_size=4, max_size=4))
 async def test_any_answers_give_places_of_the_program_or_an_error(answers: list[Any]) -> None:
     model = ScriptedModel([wanted(TITLE, PRICE), *map(json.dumps, answers)])
