@@ -137,6 +137,13 @@ def test_a_detail_page_offers_named_values_and_the_terms_that_half_of_the_pages_
     assert texts(record, "price") == ["1.50", "2.50", "3.50"]
 
 
+def test_a_page_with_thousands_of_equal_labelled_values_offers_one_of_them() -> None:
+    value = "<p><b>Price:</b> <span class='price'>12.50</span></p>"
+    page = "".join(f"{value}<h3>Part {number}</h3>" for number in range(1_500))
+    record = offers_of(f"<main>{page}</main>")[-1]  # takes minutes if selectors are written for each
+    assert [one.name for one in record.fields] == ["price"]
+
+
 @pytest.mark.parametrize(
     ("paths", "others", "globs"),
     [

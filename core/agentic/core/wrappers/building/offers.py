@@ -25,6 +25,9 @@ MAX_LISTS = 5
 MAX_OFFERED_ROWS = 200
 MAX_PAGE_FIELDS = 24
 MAX_TRIED = 40
+MAX_TRIED_VALUES = 100
+"""Values of a page that selectors are written for: the work for a page is bounded."""
+
 _FEW = 3
 _SHORT_CHARS = 80
 MAX_VALUE_CHARS = 400
@@ -422,27 +425,33 @@ _FURNITURE = frozenset(
 
 
 def _shown_fields(pages: Sequence[SelectorIndex], rows: Sequence[int]) -> list[OfferedField]:
-    """Return the heading, and the labelled values that all pages have."""
+    """Return the heading, and the named values that half of the pages have."""
     index, *others = pages
-    found: list[OfferedField] = []
-    seen: set[str] = set()
-    inside = {number for row in rows for number in range(row, index.tree.ends[row])}
-    for number in range(min(len(index.tree), MAX_ELEMENTS)):
-        if len(found) == MAX_PAGE_FIELDS:
-            break
-        field = None if number in inside else _shown_field(index, others, number)
-        if field is not None and (key := field.name + plain(field.texts[0][0])) not in seen:
+    tried = islice(_values(index.tree, rows), MAX_TRIED_VALUES)
+    found = (_shown_field(index, others, number, label, name) for number, label, name in tried)
+    return list(islice((field for field in found if field is not None), MAX_PAGE_FIELDS))
+
+
+def _values(tree: PageTree, rows: Sequence[int]) -> Iterator[tuple[int, str, str]]:
+    """Yield the elements outside of rows that may be a value, with label and name; equal ones once."""
+    inside = {number for row in rows for number in range(row, tree.ends[row])}
+    seen: set[tuple[str, str]] = set()
+    for number in range(min(len(tree), MAX_ELEMENTS)):
+        if number in inside or not 0 < tree.length(number) <= MAX_VALUE_CHARS:
+            continue
+        label = _page_label(tree, number)
+        if not _may_be_value(tree, number, label):
+            continue
+        name = _name_of_value(tree, number, label)
+        if (key := (name, tree.plain(number))) not in seen:
             seen.add(key)
-            found.append(field)
-    return found
+            yield number, label, name
 
 
-def _shown_field(index: SelectorIndex, others: Sequence[SelectorIndex], number: int) -> OfferedField | None:
+def _shown_field(
+    index: SelectorIndex, others: Sequence[SelectorIndex], number: int, label: str, name: str
+) -> OfferedField | None:
     tree = index.tree
-    label = _page_label(tree, number)
-    if not 0 < tree.length(number) <= MAX_VALUE_CHARS or not _may_be_value(tree, number, label):
-        return None
-    name = _name_of_value(tree, number, label)
     words = frozenset(name.split("_"))
     hits = _elsewhere(index, others, number, label, words)
     if hits is None:
