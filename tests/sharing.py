@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from _pytest._io import TerminalWriter
 from _pytest.capture import CaptureManager
 from _pytest.terminal import TerminalReporter
 from _pytest.tmpdir import TempPathFactory
@@ -216,6 +217,7 @@ def _set_apart(config: pytest.Config, folder: Path) -> None:
     """Capture output and make folders apart from those of other processes, and print nothing."""
     plugins = config.pluginmanager
     plugins.unregister(name="terminalreporter")
+    plugins.register(_Terminal(), "terminalreporter")
     capture = plugins.getplugin("capturemanager")
     if isinstance(capture, CaptureManager):
         capture.stop_global_capturing()
@@ -224,6 +226,14 @@ def _set_apart(config: pytest.Config, folder: Path) -> None:
     factory: TempPathFactory = config._tmp_path_factory  # type: ignore[attr-defined]
     folder.mkdir(mode=0o700)
     factory._basetemp = folder
+
+
+class _Terminal:
+    """Makes what plugins write to the terminal output of the test: the stacks when it takes too long."""
+
+    @property
+    def _tw(self) -> TerminalWriter:
+        return TerminalWriter(sys.stderr)
 
 
 class _Worker:

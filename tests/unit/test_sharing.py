@@ -35,6 +35,15 @@ def test_it(number, tmp_path):
     if number == DIES:
         os.kill(os.getpid(), signal.SIGKILL)
 """
+HANGING = """
+import threading
+
+@pytest.fixture(autouse=True)
+def hanging(request):
+    if request.node.name == "test_it[2]":
+        threading.Thread(target=threading.Event().wait, name="beside", daemon=True).start()
+        threading.Event().wait()
+"""
 
 
 def session(
@@ -74,6 +83,15 @@ def test_each_test_runs_once_and_a_process_that_dies_fails_one(tmp_path: Path) -
     assert sorted(ended) == sorted(
         {row[2] for row in ran} - {row[2] for row in ran if row[:2] == ["test_b", "1"]}
     )
+
+
+def test_what_takes_too_long_fails_with_the_stacks_of_all_threads(tmp_path: Path) -> None:
+    options = ("-p", "pytest_timeout", "--timeout", "1")
+    code, printed, _ = session(tmp_path, {"a": (-1, -1)}, *options, more=HANGING)
+    assert code == 1
+    assert "Failed: Timeout (>1.0s) from pytest-timeout." in printed
+    assert "Stack of beside" in printed
+    assert "3 passed, 1 error" in printed
 
 
 def test_after_enough_failures_no_file_is_begun(tmp_path: Path) -> None:

@@ -44,11 +44,11 @@ def tables(database: Database) -> set[str]:
         return set(inspect(session.connection()).get_table_names())
 
 
-def downgrade(url: str, history: History) -> None:
-    """Take a whole history down; no command offers it, but every migration can be taken back."""
+def downgrade(url: str, history: History, to: str = "base") -> None:
+    """Take a history down, whole by default; no command offers it, but every migration can be taken back."""
     engine = make_engine(parse_url(url), foreign_keys=False)
     with begun(engine, "IMMEDIATE") as connection:
-        command.downgrade(history.config({"connection": connection}), "base")
+        command.downgrade(history.config({"connection": connection}), to)
         connection.commit()
     engine.dispose()
 
@@ -242,6 +242,22 @@ def test_changing_a_table_on_sqlite_keeps_the_rows_that_refer_to_it(
     upgrade(url, migrate_platform(change))
     assert ask(database, "SELECT agent_name FROM agents") == ["n"]
     assert ask(database, "PRAGMA foreign_key_check") == []
+
+
+def test_rules_about_drift_become_rules_about_fewer_rows(
+    url: str, database: Database, registry: PluginRegistry
+) -> None:
+    upgrade(url, registry)
+    with database.writing() as session:
+        columns = "id, project_id, name, events, channel, target, digest_s, max_per_hour, created_at"
+        values = "'r', :project, 'ops', 'failed fewer', 'email', 'a@b.c', 0, 9, '2026-01-01'"
+        insert = text(f"INSERT INTO notification_rules ({columns}) VALUES ({values})")
+        session.execute(insert, {"project": add_project(session, "ours").id})
+    rules = "SELECT events FROM notification_rules"
+    downgrade(url, histories(registry)[0], "0028")
+    assert ask(database, rules) == ["failed drift"]
+    upgrade(url, registry)
+    assert ask(database, rules) == ["failed fewer"]
 
 
 def test_a_table_without_its_migration_is_told(

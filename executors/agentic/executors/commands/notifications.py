@@ -49,7 +49,7 @@ def add(  # noqa: PLR0913  # one parameter for each option
         list[str] | None,
         typer.Option(
             metavar="EVENT",
-            help="failed, partial, succeeded, cancelled, new, changed (rows) or drift (half of the rows "
+            help="failed, partial, succeeded, cancelled, new, changed (rows) or fewer (half of the rows "
             "are missing). Repeatable. Default: failed and partial.",
         ),
     ] = None,

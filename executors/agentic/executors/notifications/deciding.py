@@ -29,7 +29,7 @@ MAX_TRIES = len(RETRY_S) + 1
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
+class FewerRows:
     """A fall of the row count.
 
     Attributes:
@@ -54,13 +54,13 @@ class RowChanges:
 
 
 def events_for(
-    wanted: Collection[str], status: ExecutionStatus, changes: RowChanges, drift: Drift | None
+    wanted: Collection[str], status: ExecutionStatus, changes: RowChanges, fewer: FewerRows | None
 ) -> Iterator[NotificationEvent]:
     """Yield the events that a rule wants, of those that the end of an execution brings."""
     happened = [NotificationEvent(status)]
     happened += [NotificationEvent.NEW] if changes.new else []
     happened += [NotificationEvent.CHANGED] if changes.changed else []
-    happened += [NotificationEvent.DRIFT] if drift is not None else []
+    happened += [NotificationEvent.FEWER] if fewer is not None else []
     return (event for event in happened if event in wanted)
 
 
@@ -69,12 +69,12 @@ def row_total(counts: Mapping[str, JSONValue]) -> int:
     return sum(count for name in STORED if isinstance(count := counts.get(name), int))
 
 
-def find_drift(rows: int, earlier: Sequence[int]) -> Drift | None:
+def find_fewer(rows: int, earlier: Sequence[int]) -> FewerRows | None:
     """Return the fall of a row count to half of the usual count or less; None if it has not fallen."""
     if not earlier:
         return None
     usual = median(earlier)
-    return Drift(rows, usual, len(earlier)) if usual > 0 and rows * 2 <= usual else None
+    return FewerRows(rows, usual, len(earlier)) if usual > 0 and rows * 2 <= usual else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ MAX_TITLE = 150
 TYPE = "agentic.notification"
 
 _COUNTS = ("inserted", "updated", "unchanged", "rejected", "failed")
-_ABOUT_ROWS = (NotificationEvent.NEW, NotificationEvent.CHANGED, NotificationEvent.DRIFT)
+_ABOUT_ROWS = (NotificationEvent.NEW, NotificationEvent.CHANGED, NotificationEvent.FEWER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ def _headline(notice: Notice) -> str:
     match notice.event:
         case NotificationEvent.NEW | NotificationEvent.CHANGED:
             return f"{count} {notice.event} {'row' if count == '1' else 'rows'}"
-        case NotificationEvent.DRIFT:
+        case NotificationEvent.FEWER:
             return f"only {count} rows, usually {_number(notice.facts.get('usual_count'))}"
         case _:
             return str(notice.event)
@@ -153,7 +153,7 @@ def _lines(group: Sequence[Notice]) -> Iterator[str]:
 
 
 def _row_lines(notice: Notice) -> Iterator[str]:
-    if notice.event is NotificationEvent.DRIFT:
+    if notice.event is NotificationEvent.FEWER:
         yield f"  {_headline(notice)} (median of the last {notice.fact('compared')} executions)"
         return
     yield f"  {_headline(notice)} in {notice.fact('table')}:"

@@ -15,10 +15,10 @@ from agentic.executors.exports.rows import choose_table, export_tables
 from agentic.executors.notifications.deciding import (
     COMPARED,
     COMPLETED,
-    Drift,
+    FewerRows,
     RowChanges,
     events_for,
-    find_drift,
+    find_fewer,
     row_total,
 )
 from agentic.mappers import AgentModel, ExecutionModel, FrontierModel, FrontierState
@@ -116,14 +116,14 @@ def _notice(
     notes = take_notes(session, project_id, ended.execution_id)
     facts = _facts(session, project_id, ended, error, failure_class)
     wanted = {event for rule in rules for event in rule.events.split()}
-    drift = _drift(session, project_id, ended) if NotificationEvent.DRIFT in wanted else None
+    fewer = _fewer(session, project_id, ended) if NotificationEvent.FEWER in wanted else None
     results = _results_table(session, project_id, ended) if notes else ""
     found = []
     for rule in rules:
         changes = changes_of(rule, notes, results)
-        for event in events_for(rule.events.split(), ended.status, changes, drift):
+        for event in events_for(rule.events.split(), ended.status, changes, fewer):
             # Here, because the process that sends it may not know the secrets of this one.
-            shown = masked_data({**facts, **_facts_of(event, changes, drift)})
+            shown = masked_data({**facts, **_facts_of(event, changes, fewer)})
             found.append(NewNotification(rule_id=rule.id, event=event, facts=shown, delay_s=rule.digest_s))
     add_notifications(session, project_id, ended.execution_id, ended.attempts, found)
 
@@ -161,17 +161,19 @@ def _facts(
     }
 
 
-def _facts_of(event: NotificationEvent, changes: RowChanges, drift: Drift | None) -> Mapping[str, JSONValue]:
+def _facts_of(
+    event: NotificationEvent, changes: RowChanges, fewer: FewerRows | None
+) -> Mapping[str, JSONValue]:
     if event in (NotificationEvent.NEW, NotificationEvent.CHANGED):
         samples = [each for each in changes.samples if isinstance(each, dict) and each["kind"] == event]
         count = changes.new if event is NotificationEvent.NEW else changes.changed
         return {"table": changes.table, "row_count": count, "rows": [*samples]}
-    if event is NotificationEvent.DRIFT and drift is not None:
-        return {"row_count": drift.rows, "usual_count": drift.usual, "compared": drift.compared}
+    if event is NotificationEvent.FEWER and fewer is not None:
+        return {"row_count": fewer.rows, "usual_count": fewer.usual, "compared": fewer.compared}
     return {}
 
 
-def _drift(session: Session, project_id: str, ended: EndedExecution) -> Drift | None:
+def _fewer(session: Session, project_id: str, ended: EndedExecution) -> FewerRows | None:
     if ended.status not in COMPLETED:
         return None
     query = (
@@ -185,7 +187,7 @@ def _drift(session: Session, project_id: str, ended: EndedExecution) -> Drift | 
         .order_by(ExecutionModel.created_at.desc(), ExecutionModel.id.desc())
         .limit(COMPARED)
     )
-    return find_drift(row_total(ended.counts), [row_total(counts) for counts in session.scalars(query)])
+    return find_fewer(row_total(ended.counts), [row_total(counts) for counts in session.scalars(query)])
 
 
 def _results_table(session: Session, project_id: str, ended: EndedExecution) -> str:

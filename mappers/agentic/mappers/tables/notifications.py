@@ -24,7 +24,7 @@ class NotificationEvent(StrEnum):
     CANCELLED = "cancelled"
     NEW = "new"
     CHANGED = "changed"
-    DRIFT = "drift"
+    FEWER = "fewer"
     HELD = "held"
 
 

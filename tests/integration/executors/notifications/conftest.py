@@ -67,7 +67,7 @@ class World:
     ) -> NotificationRuleModel:
         facts: RuleFacts = {
             "agent_id": None,
-            "events": "failed partial new changed drift",
+            "events": "failed partial new changed fewer",
             "row_filter": None,
             "table_name": None,
             "channel": target.channel,

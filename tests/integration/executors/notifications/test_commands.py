@@ -96,7 +96,7 @@ def test_a_run_notifies_of_new_and_changed_rows_and_of_a_fall(site: Site, receiv
     ran("run", "shop.yaml")
     options = ("--webhook", f"{receiver.url}/hook", "--private", "--filter", "price < `10`")
     ran("notifications", "add", "cheap", "--agent", "shop", "--on", "new", "--on", "changed", *options)
-    ran("notifications", "add", "fall", "--on", "drift", *options[:3])
+    ran("notifications", "add", "fall", "--on", "fewer", *options[:3])
     ran("run", "shop.yaml")
     assert receiver.received == []  # nothing has changed
     offer(site, *((number, 10) for number in range(8)), (8, 7), (10, 5), (11, 12))
@@ -110,7 +110,7 @@ def test_a_run_notifies_of_new_and_changed_rows_and_of_a_fall(site: Site, receiv
     assert receiver.received[1].data["title"] == "shop: only 2 rows, usually 10"
     rows = told("notifications", "deliveries")
     assert [(row["notification"], row["event"], row["state"]) for row in rows] == [
-        ("fall", "drift", "sent"),
+        ("fall", "fewer", "sent"),
         ("cheap", "changed", "sent"),
         ("cheap", "new", "sent"),
     ]
@@ -253,9 +253,9 @@ def test_an_email_is_sent_by_the_server_in_a_secret(site: Site) -> None:
 def test_rules_are_listed_replaced_and_removed(receiver: HttpReceiver) -> None:
     ran("notifications", "add", "ops", "--webhook", f"{receiver.url}/x", "--digest", "15m", "--private")
     assert "has a notification 'ops' already" in ran("notifications", "add", "ops", "--email", "a@b.c")
-    ran("notifications", "add", "ops", "--email", "a@b.c", "--on", "drift", "--replace", "--per-hour", "3")
+    ran("notifications", "add", "ops", "--email", "a@b.c", "--on", "fewer", "--replace", "--per-hour", "3")
     [row] = told("notifications", "list")
-    assert (row["events"], row["channel"], row["target"]) == ("drift", "email", "a@b.c")
+    assert (row["events"], row["channel"], row["target"]) == ("fewer", "email", "a@b.c")
     assert (row["agent"], row["digest"], row["per_hour"]) == ("all", None, 3)
     ran("notifications", "remove", "ops")
     assert told("notifications", "list") == []

@@ -56,19 +56,19 @@ def events(rows: Sequence[NotificationModel]) -> list[tuple[str, object]]:
 
 
 def test_a_fall_is_found_against_the_last_executions_with_results(world: World) -> None:
-    add_rule(world, "fall", "drift")
+    add_rule(world, "fall", "fewer")
     for rows in (100, 10, 100, 100, 100):  # the second one has fallen itself
         end(world, rows=rows)
     end(world, S.FAILED, rows=0, error="the site is away")
     end(world, S.PARTIAL, rows=51)
     end(world, rows=50)
-    assert events(world.rows()) == [("drift", 10), ("drift", 50)]
+    assert events(world.rows()) == [("fewer", 10), ("fewer", 50)]
     facts = world.rows()[1].facts
     assert (facts["usual_count"], facts["compared"]) == (100, 5)
 
 
 def test_the_first_execution_of_an_agent_has_not_fallen(world: World) -> None:
-    add_rule(world, "fall", "drift")
+    add_rule(world, "fall", "fewer")
     end(world, rows=0)
     assert world.rows() == []
 
@@ -76,7 +76,7 @@ def test_the_first_execution_of_an_agent_has_not_fallen(world: World) -> None:
 def test_another_agent_is_not_compared_and_its_rules_do_not_count(world: World) -> None:
     with world.database.writing() as session:
         other = add_agent(session, world.project, "other", "web")
-    add_rule(world, "theirs", "failed drift", other.id)
+    add_rule(world, "theirs", "failed fewer", other.id)
     add_rule(world, "ours", "failed", world.agent.id)
     end(world, S.FAILED, error="no")
     [row] = world.rows()

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from agentic.executors.notifications.deciding import (
     MAX_TRIES,
     RETRY_S,
-    Drift,
+    FewerRows,
     PendingEvent,
     RowChanges,
     events_for,
-    find_drift,
+    find_fewer,
     may_be_sent,
     next_turn,
     pause_after,
@@ -24,8 +24,8 @@ from agentic.executors.notifications.deciding import (
 from agentic.mappers import ExecutionStatus
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
-ALL = ("failed", "partial", "succeeded", "cancelled", "new", "changed", "drift")
-FELL = Drift(1, 10, 5)
+ALL = ("failed", "partial", "succeeded", "cancelled", "new", "changed", "fewer")
+FELL = FewerRows(1, 10, 5)
 
 
 def at(seconds: float) -> datetime:
@@ -33,28 +33,28 @@ def at(seconds: float) -> datetime:
 
 
 @pytest.mark.parametrize(
-    ("status", "changes", "drift", "found"),
+    ("status", "changes", "fewer", "found"),
     [
         ("failed", RowChanges(), None, ["failed"]),
         ("succeeded", RowChanges(new=2), None, ["succeeded", "new"]),
-        ("partial", RowChanges(new=1, changed=1), FELL, ["partial", "new", "changed", "drift"]),
+        ("partial", RowChanges(new=1, changed=1), FELL, ["partial", "new", "changed", "fewer"]),
         ("cancelled", RowChanges(changed=3), None, ["cancelled", "changed"]),
     ],
 )
 def test_an_end_brings_its_status_its_rows_and_its_drift(
-    status: str, changes: RowChanges, drift: Drift | None, found: list[str]
+    status: str, changes: RowChanges, fewer: FewerRows | None, found: list[str]
 ) -> None:
-    assert list(events_for(ALL, ExecutionStatus(status), changes, drift)) == found
+    assert list(events_for(ALL, ExecutionStatus(status), changes, fewer)) == found
 
 
 def test_a_rule_gets_what_it_wants_alone() -> None:
     happened = (ExecutionStatus.PARTIAL, RowChanges(new=1), FELL)
-    assert list(events_for(("new", "drift"), *happened)) == ["new", "drift"]
+    assert list(events_for(("new", "fewer"), *happened)) == ["new", "fewer"]
     assert list(events_for(("failed", "changed"), *happened)) == []
 
 
 @pytest.mark.parametrize(
-    ("rows", "earlier", "has_drifted"),
+    ("rows", "earlier", "is_fewer"),
     [
         (50, [100], True),
         (51, [100], False),
@@ -66,10 +66,10 @@ def test_a_rule_gets_what_it_wants_alone() -> None:
         (1, [2, 3], True),
     ],
 )
-def test_a_count_has_drifted_at_half_of_the_median_or_less(
-    rows: int, earlier: list[int], has_drifted: bool
+def test_a_count_is_fewer_at_half_of_the_median_or_less(
+    rows: int, earlier: list[int], is_fewer: bool
 ) -> None:
-    assert (find_drift(rows, earlier) is not None) is has_drifted
+    assert (find_fewer(rows, earlier) is not None) is is_fewer
 
 
 def test_rows_that_were_refused_or_failed_are_not_counted() -> None:

@@ -45,11 +45,11 @@ CHANGED = notice(
     row_count=1,
     rows=[{"kind": "changed", "row": {"title": "Sofa", "price": 9}, "before": {"price": 12}}],
 )
-DRIFT = notice("drift", row_count=3, usual_count=100.0, compared=5)
+FEWER = notice("fewer", row_count=3, usual_count=100.0, compared=5)
 
 
 def test_a_message_says_what_happened_and_what_to_do_next() -> None:
-    message = message_of("m1", "ops", [notice("partial"), NEW, CHANGED, DRIFT])
+    message = message_of("m1", "ops", [notice("partial"), NEW, CHANGED, FEWER])
     assert message.title == "shop: partial, 7 new rows, 1 changed row, only 3 rows, usually 100"
     assert message.text.splitlines() == [
         "shop (project default): partial, 3 of 6 pages failed: http_404 3",
