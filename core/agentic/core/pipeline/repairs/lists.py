@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -24,7 +24,10 @@ RIVAL = 0.6
 """Another block with this share of the rows, and rows that the best one lacks, makes the best one unsure."""
 
 BIGGER = 2
-"""A block with this many times the items, and none of the rows, makes the best one unsure."""
+"""Another block with this many times the items makes the best one unsure."""
+
+RICH = 0.5
+"""Another block with as many items makes it unsure, too, if they have this share of its text."""
 
 MAX_INNER = 80
 """Elements of an item that are looked at."""
@@ -86,8 +89,8 @@ def find_list(tree: PageTree, rows: KnownRows) -> ListMatch | str:
     main = [block for block in blocks if not is_beside(tree, block.items[0])]
     if not main:
         return "no block of the page has a stored row in it"
-    best = main[0]
-    wanted = set(best.rows.values())
+    wanted = set(main[0].rows.values())
+    best = _larger(tree, main[0], [one for one in main if set(one.rows.values()) == wanted])
     if len(wanted) < max(MIN_ITEMS, rows.least):
         return (
             f"the best block has {len(wanted)} of {len(rows.rows)} stored rows, and {rows.least} are needed"
@@ -97,10 +100,10 @@ def find_list(tree: PageTree, rows: KnownRows) -> ListMatch | str:
     rival = max((len(set(one.rows.values()) - wanted) for one in main[1:]), default=0)
     if rival > RIVAL * len(wanted):
         return f"two blocks have stored rows, one {len(wanted)} and one {rival} others"
-    if count := _largest_other(tree, links, best.items):
+    if count := _largest_other(tree, hits, links, best):
         return (
-            f"a block of {len(best.items)} items has the stored rows, and a block of {count} has none: "
-            "the first may be a block of ads or of pages seen before"
+            f"a block of {len(best.items)} items has stored rows, and a block of {count} may be the list: "
+            "the first may be ads or pages seen before"
         )
     link_of = {item: _link_in(tree, links, item, rows, row) for item, row in best.rows.items()}
     found = {item: link for item, link in link_of.items() if link is not None}
@@ -259,25 +262,47 @@ def _classes(tree: PageTree, number: int) -> str:
     return value if isinstance(value, str) else " ".join(value or ())
 
 
-def _largest_other(tree: PageTree, links: Mapping[int, str], items: Sequence[int]) -> int:
-    """Return how many items with links the largest other block of the main part has; 0 if none is large."""
-    counts: defaultdict[int, set[int]] = defaultdict(set)
+def _larger(tree: PageTree, best: ListMatch, alike: Sequence[ListMatch]) -> ListMatch:
+    """Return the largest of the blocks with the same rows that are apart from each other."""
+    starts = sorted(best.items)
+    apart = [one for one in alike if not any(_is_in_item(tree, starts, item) for item in one.items)]
+    return max([best, *apart], key=lambda one: len(one.items))
+
+
+def _largest_other(tree: PageTree, hits: Mapping[int, int], links: Mapping[int, str], best: ListMatch) -> int:
+    """Return how many items another block of the main part has that may be the list; 0 if none may.
+
+    It has twice the items, or as many items with as much text. A second copy of the list does not count.
+    """
+    groups: defaultdict[tuple[object, ...], set[int]] = defaultdict(set)
     for number in links:
         child = number
         for outer in islice(tree.ancestors(number), 4):
-            counts[outer].add(child)
+            groups[_likeness(tree, outer)].add(child)
             child = outer
-    inside, around = set(items), {outer for item in items for outer in tree.ancestors(item)}
-    starts = sorted(items)
+    inside, around = set(best.items), {outer for item in best.items for outer in tree.ancestors(item)}
+    starts = sorted(best.items)
+    length = RICH * sum(map(tree.length, best.items)) / len(best.items)
     large = [
         (len(children), min(children))
-        for outer, children in counts.items()
-        if len(children) >= BIGGER * len(items)
-        and outer not in around
+        for children in groups.values()
+        if _is_as_large(tree, children, len(best.items), length)
         and inside.isdisjoint(children)
-        and not _is_in_item(tree, starts, outer)
+        and around.isdisjoint(children)
+        and not any(_is_in_item(tree, starts, child) for child in children)
+        and not (len(children) == len(inside) and _rows_in(tree, hits, children) == set(best.rows.values()))
     ]
     return next((count for count, first in sorted(large, reverse=True) if not is_beside(tree, first)), 0)
+
+
+def _is_as_large(tree: PageTree, children: Collection[int], count: int, length: float) -> bool:
+    if len(children) >= BIGGER * count:
+        return True
+    return len(children) >= count and sum(map(tree.length, children)) >= length * len(children)
+
+
+def _rows_in(tree: PageTree, hits: Mapping[int, int], items: Collection[int]) -> set[int]:
+    return {row for number, row in hits.items() if any(tree.is_within(number, item) for item in items)}
 
 
 def _is_in_item(tree: PageTree, starts: Sequence[int], number: int) -> bool:
