@@ -23,6 +23,9 @@ MAX_LEAVES = 300
 MIN_TOKEN = 3
 SURE_TOKEN = 6
 RIVAL = 0.6
+ALIKE = 0.5
+"""Common share of the paths of two lists with items of one kind."""
+
 LINK = "url"
 """The field of a stored row with the address that an item links to."""
 
@@ -82,9 +85,18 @@ def find_items(data: JSONValue, rows: Sequence[Mapping[str, JSONValue]]) -> Foun
         new = sum(id(row) not in wanted for _, row in other[3])
         if other[0] == count or new > RIVAL * count:
             return f"{path!r} has {count} stored rows, and {other[1]!r} has {other[0]}: it is unclear which"
+    for other_path, others in islice(_lists(data, "", 0), MAX_LISTS):
+        if other_path != path and len(others) >= len(items) and _is_alike(items, others):
+            return f"{path!r} has {count} stored rows, but {other_path!r} has as many items like these"
     possible = max(1, min(len(rows), len(items)))
     runner_up = weighed[1][0] / possible if len(weighed) > 1 else 0.0
     return FoundItems(path or None, items, pairs, min(1.0, count / possible), min(1.0, runner_up))
+
+
+def _is_alike(items: Sequence[JSONValue], others: Sequence[JSONValue]) -> bool:
+    """Return whether two lists have items of one kind: with mostly the same paths."""
+    one, other = ({path for item in them[:MAX_ROWS] for path in values_in(item)} for them in (items, others))
+    return len(one & other) >= ALIKE * max(1, len(one | other))
 
 
 def found_at(path: str | None, data: JSONValue, rows: Sequence[Mapping[str, JSONValue]]) -> FoundItems | None:

@@ -27,6 +27,9 @@ WEAK_BELOW = 100
 TELLING = 12
 """Letters and digits of a text that no other place has by chance."""
 
+NEAR = 0.5
+"""Numbers of another place from half to twice the stored ones may be the field, too: after a sale began."""
+
 STILL_THERE = 0.5
 """Least share of the items of another page with a value at a place."""
 
@@ -64,6 +67,7 @@ class _Agreement:
     different: int
     is_weak: bool
     is_named: bool
+    is_near: bool
 
 
 def choose_paths(
@@ -131,7 +135,11 @@ def name_words(path: str) -> tuple[str, ...]:
 def _number(value: JSONValue) -> float | None:
     if isinstance(value, int | float):
         return float(value)
-    found = read_value(Kind.NUMBER, value) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    letters = plain(value)
+    is_amount = 2 * sum(map(str.isdigit, letters)) > len(letters)
+    found = read_value(Kind.NUMBER, value) if is_amount else None
     return found if isinstance(found, float) else None
 
 
@@ -168,7 +176,7 @@ def _best_of(
     if not fit:
         nearest = f"; {counted[0].path!r} has {counted[0].count} of {len(known)}" if counted else ""
         return f"no place has the stored values of {name!r}{nearest}"
-    alike = [one for one in counted if fit[0].share - one.share < AHEAD]
+    alike = [one for one in counted if fit[0].share - one.share < AHEAD or one.is_near]
     if len(alike) == 1:
         return fit[0]
     named = [one for one in alike if one.is_named and one in fit]
@@ -185,7 +193,9 @@ def _agreements(
     paths = dict.fromkeys(path for at, _ in known for path in items[at])
     for path in paths:
         same = [stored for at, stored in known if agrees(items[at].get(path), stored)]
-        if same:
+        near = [stored for at, stored in known if _is_near(items[at].get(path), stored)]
+        is_near = len(near) >= AGREES * len(known)
+        if same or is_near:
             different = {plain(str(stored)) for stored in same}
             yield _Agreement(
                 path,
@@ -194,6 +204,7 @@ def _agreements(
                 len(different),
                 all(map(_is_weak, same)),
                 name_words(path) in names,
+                is_near,
             )
 
 
@@ -219,6 +230,18 @@ def _is_enough(one: _Agreement, known: Sequence[tuple[int, JSONValue]]) -> bool:
         text = known[0][1]
         return len(known) == 1 and isinstance(text, str) and (one.is_named or len(plain(text)) >= TELLING)
     return one.different > 1 or one.is_named
+
+
+def _is_near(found: JSONValue, stored: JSONValue) -> bool:
+    """Return whether two numbers are near each other, as a price and an earlier price are."""
+    if isinstance(stored, dict):
+        stored = stored.get("amount")
+    if isinstance(found, bool) or isinstance(stored, bool):
+        return False
+    one, other = _number(found), _number(stored)
+    if one is None or other is None or _is_weak(found) or _is_weak(stored) or other <= 0:
+        return False
+    return NEAR <= one / other <= 1 / NEAR
 
 
 def _is_weak(value: JSONValue) -> bool:
