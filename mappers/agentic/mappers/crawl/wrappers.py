@@ -54,23 +54,7 @@ def load_wrappers(
 
 def save_wrappers(session: Session, project_id: str, pipeline: str, wrappers: Mapping[str, Wrapper]) -> None:
     """Store wrappers by their keys in place of those that are known; see :func:`load_wrappers`."""
-    if not wrappers:
-        return
-    is_postgresql = session.get_bind().dialect.name == "postgresql"
-    insert = insert_into(FieldWrapperModel, is_postgresql=is_postgresql)
-    learned = {"wrapper": insert.excluded.wrapper, "updated_at": insert.excluded.updated_at}
-    now = utc_now()
-    rows = [
-        {
-            "project_id": project_id,
-            "pipeline": pipeline,
-            "key": key,
-            "wrapper": clean_text(encode(wrapper).decode()),
-            "updated_at": now,
-        }
-        for key, wrapper in sorted(wrappers.items())  # in one order, so that two that write wait in turn
-    ]
-    session.execute(insert.on_conflict_do_update(index_elements=_KEY, set_=learned), rows)
+    _write(session, project_id, pipeline, wrappers)
     _forget_oldest(session, project_id, pipeline)
 
 
@@ -80,11 +64,14 @@ def merge_wrappers(session: Session, project_id: str, pipeline: str, wrappers: M
     Of two transactions that add to one wrapper, the second waits for the first.
     """
     known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
-    if missing := wrappers.keys() - known.keys():
+    missing = wrappers.keys() - known.keys()
+    if missing:
         _begin(session, project_id, pipeline, missing)
         known |= _load(session, project_id, pipeline, [*missing], is_for_update=True)
     both = {key: merge(known[key], one) if key in known else one for key, one in wrappers.items()}
-    save_wrappers(session, project_id, pipeline, both)
+    _write(session, project_id, pipeline, both)
+    if missing:
+        _forget_oldest(session, project_id, pipeline)
 
 
 def learn_wrappers(session: Session, execution: ExecutionModel, pipeline: str) -> None:
@@ -134,6 +121,25 @@ def _load(
         query = query.with_for_update()
     found = {key: _read(text) for key, text in session.execute(query)}
     return {key: wrapper for key, wrapper in found.items() if wrapper is not None}
+
+
+def _write(session: Session, project_id: str, pipeline: str, wrappers: Mapping[str, Wrapper]) -> None:
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    insert = insert_into(FieldWrapperModel, is_postgresql=is_postgresql)
+    learned = {"wrapper": insert.excluded.wrapper, "updated_at": insert.excluded.updated_at}
+    now = utc_now()
+    rows = [
+        {
+            "project_id": project_id,
+            "pipeline": pipeline,
+            "key": key,
+            "wrapper": clean_text(encode(wrapper).decode()),
+            "updated_at": now,
+        }
+        for key, wrapper in sorted(wrappers.items())  # in one order, so that two that write wait in turn
+    ]
+    if rows:
+        session.execute(insert.on_conflict_do_update(index_elements=_KEY, set_=learned), rows)
 
 
 def _begin(session: Session, project_id: str, pipeline: str, keys: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agentic.core.actors import Page
@@ -19,10 +19,10 @@ from agentic.core.types import JSONValue
 if TYPE_CHECKING:  # they read HTML, and most commands need none of it
     from agentic.core.wrappers import PageTree, Wrapper
 
-PAUSE = 32
+PAUSE = 40
 """Tiny pages of a kind between the first two that are learnt from; then twice as many each time."""
 
-TAGS_OF_A_PAGE = 8
+TAGS_OF_A_PAGE = 5
 """For this number of tags on the page, the pause is longer by a page: to learn from it takes longer."""
 
 PATIENCE = 8
@@ -85,15 +85,23 @@ def keys_of_schemas(steps: Sequence[Step]) -> Iterator[tuple[JSONValue, dict[str
 
 
 @dataclass(slots=True)
+class _KindLearner:
+    """The pages of one kind: the rules that read them, and the number of pages until the next lesson."""
+
+    rules: DetailRules
+    keys: Mapping[str, str]
+    left: int = 1
+    taken: int = 0
+
+
+@dataclass(slots=True)
 class FieldLearner:
     """Chooses the pages of one crawl in this process that are learnt from, and learns.
 
-    The first page of a kind, and then ever fewer: the longer a page takes, the fewer.
+    The first page of a kind, and of a repaired one, and then ever fewer: the longer a page takes, the fewer.
     """
 
-    _left: dict[str, int] = field(default_factory=dict)
-    _taken: dict[str, int] = field(default_factory=dict)
-    _keys: dict[str, tuple[JSONValue, Mapping[str, str]]] = field(default_factory=dict)
+    _kinds: dict[str, _KindLearner] = field(default_factory=dict)
 
     def learn(
         self,
@@ -115,27 +123,31 @@ class FieldLearner:
             key: The item's key; None without one.
             hidden: Secrets that are in the rules.
         """
-        kind = sight.kind.key
-        left = self._left[kind] = self._left.get(kind, 1) - 1
-        if left > 0 or sight.wall is not None or not page.is_html or is_blank((item,)):
+        kind = self._kinds.get(sight.kind.key)
+        if kind is None or kind.rules is not rules:
+            kind = self._kinds[sight.kind.key] = _next(kind, rules)
+        kind.left -= 1
+        if kind.left > 0 or sight.wall is not None or not page.is_html or is_blank((item,)):
             return ()
-        if left > -PATIENCE and lacks_fields((item,)):
+        if kind.left > -PATIENCE and lacks_fields((item,)):
             return ()
         tags = page.text.count("<")
-        taken = self._taken[kind] = self._taken.get(kind, 0) + 1
-        self._left[kind] = (PAUSE + tags // TAGS_OF_A_PAGE) << min(taken - 1, MAX_DOUBLED)
-        if tags > MAX_TAGS:
-            return ()
+        kind.left = (PAUSE + tags // TAGS_OF_A_PAGE) << min(kind.taken, MAX_DOUBLED)
+        kind.taken += 1
         schema = rules.config.get("schema")
-        if not isinstance(schema, dict):
+        if tags > MAX_TAGS or not kind.keys or not isinstance(schema, dict):
             return ()
-        known, keys = self._keys.get(kind, (None, {}))
-        if known != schema:  # at first, and after a repair
-            keys = wrapper_keys(rules)
-            self._keys[kind] = (schema, keys)
         values = {} if rules.python is not None else item
-        found = _wrappers(page, schema, values, key, hidden) if keys else {}
-        return tuple(LearntField(kind, keys[name], found[name]) for name in found if name in keys)
+        found = _wrappers(page, schema, values, key, hidden)
+        keys = kind.keys
+        return tuple(LearntField(sight.kind.key, keys[name], found[name]) for name in found if name in keys)
+
+
+def _next(kind: _KindLearner | None, rules: DetailRules) -> _KindLearner:
+    """Return the state for rules that are another object: of the next slice, or after a repair."""
+    if kind is None or kind.rules != rules:
+        return _KindLearner(rules, wrapper_keys(rules))
+    return replace(kind, rules=rules)
 
 
 def add_learnt(text: str | None, fields: Iterable[LearntField]) -> str:

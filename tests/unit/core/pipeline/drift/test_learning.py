@@ -81,9 +81,18 @@ def test_the_first_page_is_learnt_from_and_then_ever_fewer_the_larger_they_are()
         learner = FieldLearner()
         return [number for number in range(1, 1_001) if learn(learner, text=text)]
 
-    assert taken(document(BODY)) == [1, 35, 103, 239, 511]
-    assert len(taken(document(BODY + "<i></i>" * 1_000))) == 3
+    assert taken(document(BODY)) == [1, 45, 133, 309, 661]
+    assert len(taken(document(BODY + "<i></i>" * 1_000))) == 2
     assert taken(document(BODY + "<i></i>" * (MAX_TAGS // 2))) == []
+
+
+def test_a_repaired_rule_is_learnt_from_its_first_page_on_and_the_same_rule_is_not() -> None:
+    learner = FieldLearner()
+    assert learn(learner)
+    assert not learn(learner, rules=RULES.model_copy(deep=True))  # as the next slice has it
+    repaired = DetailRules(match=RULES.match, config={"schema": {**SCHEMA, "title": "h1, h2"}})
+    assert learn(learner, rules=repaired)["title"].locators[0].path == "h1, h2"
+    assert not learn(learner, rules=repaired)
 
 
 def test_pages_without_an_item_walls_and_other_types_teach_nothing() -> None:
