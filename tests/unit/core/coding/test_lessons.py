@@ -182,12 +182,22 @@ def test_a_lesson_has_no_secrets() -> None:
     old = failed('connect("x")', fault("refused: hunter2-secret"))
     new = failed('connect("hunter2-secret", token="sk-Ab12Cd34Ef56Gh78Ij90")  # a_name_that_is_long_enough')
     (found,) = lessons_of(draft_of(old, 0), new, 0)
-    assert found.error == "E: refused: **********"
+    assert found.error == found.cause == "E: refused: **********"
     assert (
         found.change
         == '-connect("x")\n+connect("**********", token="**********")  # a_name_that_is_long_enough'
     )
     assert without_secrets("plain words stay") == "plain words stay"
+
+
+@pytest.mark.requirement("LE02")
+async def test_an_error_with_a_secret_is_known_again(store: KvLessons) -> None:
+    remember_secrets("12345-secret")
+    check = Words("check", "red", "12345-secret")
+    await repaired(RepairEngine("a", drafts("red", "red 12345-secret"), [check], lessons=store))
+    other = drafts("red!", "red 12345-secret")
+    await repaired(RepairEngine("b", other, [check], lessons=store))
+    assert "-red\n+red **********" in other.requests[1].messages[-1].text
 
 
 def test_marks_of_a_block_in_a_change_do_not_end_its_block() -> None:

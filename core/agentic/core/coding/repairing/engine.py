@@ -20,7 +20,7 @@ from agentic.core.coding.repairing.judging import (
     RepairVerdict,
     judge,
 )
-from agentic.core.coding.repairing.learning import FailedDraft, draft_of, lessons_of
+from agentic.core.coding.repairing.learning import FailedDraft, draft_of, lessons_of, without_secrets
 from agentic.core.coding.repairing.lessons import Lesson, LessonStore
 from agentic.core.coding.validating import SandboxValidator
 from agentic.core.errors import AgenticError, line_of
@@ -217,7 +217,7 @@ def failed(output: ValidatorOutput) -> bool:
 
 
 async def _offered(lessons: LessonStore, language: str, errors: str) -> str:
-    causes = CodeFingerprinter().causes(errors)
+    causes = CodeFingerprinter().causes(without_secrets(errors))
     found: Sequence[Lesson] = ()
     with _continuing():
         found = await lessons.find(language, causes)

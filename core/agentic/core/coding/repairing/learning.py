@@ -97,8 +97,8 @@ def _change_near(line: int, hunks: list[tuple[int, int, str]]) -> str:
 
 
 def cause_of(finding: CodeFinding) -> str:
-    """Return the fingerprint of a single finding."""
-    return normalized(str(finding).split("\n", maxsplit=1)[0])
+    """Return the fingerprint of a single finding, without secrets."""
+    return normalized(without_secrets(str(finding).split("\n", maxsplit=1)[0]))
 
 
 def _file_of(language: str) -> str:
