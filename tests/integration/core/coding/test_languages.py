@@ -171,8 +171,8 @@ async def test_a_panic_in_a_test_has_its_place_and_its_words(
         ),
         (
             "typescript",
-            "throw new TypeError('at once');\nexport const double = 1 as any;\n",
-            "main.ts:1 TypeError test main.test.ts: at once",
+            "console.error('Error: a');\nthrow new TypeError('at once');\nexport const double = 1 as any;\n",
+            "main.ts:2 TypeError test main.test.ts: at once",
         ),
     ],
     ids=["no name", "bad syntax", "exit", "no export", "error"],

@@ -117,11 +117,12 @@ def _read_tests(result: SandboxResult) -> CheckReport:
 
 def _explained(failure: CodeFinding, printed: str) -> CodeFinding:
     """Return the failure of a whole file with its error, which node prints and does not report."""
-    error = _ERROR.search(printed)
-    if failure.test not in _FILES or error is None:
+    if failure.test not in _FILES:
         return failure
-    facts: dict[str, object] = {"code": error[1], "text": error[2]}
-    if (place := _PLACE.search(printed)) is not None:
+    facts: dict[str, object] = {}
+    for error in _ERROR.finditer(printed):  # the last one ended the file; others the program has printed
+        facts |= {"code": error[1], "text": error[2]}
+    for place in _PLACE.finditer(printed) if facts else ():
         facts |= {"file": place[1], "line": int(place[2])}
     return failure.model_copy(update=facts)
 
