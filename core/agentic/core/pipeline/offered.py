@@ -49,6 +49,7 @@ def intent_of_offer(
         url=url,
         items=offer.items or None,
         link=offer.link or None,
+        reaches_next=offer.reaches_next,
         next=offer.paging.selector if offer.paging is not None else None,
         fields=rules,
         key=URL if is_page else key_of_rows(offer, fields) or URL,

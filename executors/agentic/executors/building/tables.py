@@ -39,6 +39,7 @@ async def check_plan(plan: Plan, looks: Looks) -> dict[str, Checked]:
     intent = plan.intent
     if plan.kind == "rows":
         given: dict[str, JSONValue] = {"item_selector": intent.items, "link_selector": intent.link}
+        given["reaches_next"] = intent.reaches_next
         config = {name: value for name, value in given.items() if value} | {"fields": intent.fields}
         pages = [await looks.read("extract_list", config, url) for url in plan.urls]
     else:

@@ -107,7 +107,8 @@ def _pages(intent: IntentSpec, config: StepData) -> StepData:
 
 
 def _items(intent: IntentSpec) -> StepData:
-    return _given({"item_selector": intent.items, "link_selector": intent.link})
+    reaches = True if intent.reaches_next else None
+    return _given({"item_selector": intent.items, "link_selector": intent.link, "reaches_next": reaches})
 
 
 def _crawl(intent: IntentSpec, links: StepData) -> StepData:

@@ -75,6 +75,9 @@ class IntentSpec(BaseModel):
         default=None,
         description="CSS selector of the link to its page within an item. Default: its first link.",
     )
+    reaches_next: bool = Field(
+        default=False, description="An item reaches from its element to the next item, such as dt and dd."
+    )
     next: str | None = Field(
         default=None,
         description="CSS selector of the links to further pages of a list, or of a button for them.",

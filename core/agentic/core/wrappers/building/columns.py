@@ -58,18 +58,28 @@ class RowColumn:
         return sum(map(bool, self.parts))
 
 
-def columns_of(tree: PageTree, rows: Sequence[int]) -> list[RowColumn]:
-    """Return the columns of rows in the order of the page, each text once."""
+def columns_of(tree: PageTree, rows: Sequence[int], *, has_lists: bool = False) -> list[RowColumn]:
+    """Return the columns of rows in the order of the page, each text once.
+
+    Args:
+        tree: The page.
+        rows: The elements of the rows.
+        has_lists: Whether equal parts of a row are always a list, also where each row has equally many.
+    """
+    read = [list(_parts(tree, row)) for row in rows]
+    usual = Counter(label for parts in read for label in {label for _, _, label in parts if label})
     found: dict[Key, list[list[int]]] = {}
     labels: dict[Key, str] = {}
-    for place, row in enumerate(rows):
-        for key, number, label in _parts(tree, row):
+    for place, parts in enumerate(read):
+        for path, number, text in parts:
+            label = text if usual[text] > 1 else ""  # a title is before its text in one row only
+            key = (*path, label)
             found.setdefault(key, [[] for _ in rows])[place].append(number)
             labels[key] = label
     columns = [
         one
         for key, parts in islice(found.items(), 4 * MAX_COLUMNS)
-        for one in _split(tree, key, parts, labels[key])
+        for one in _split(tree, key, parts, labels[key], has_lists=has_lists)
     ]
     return _once(_joined(tree, columns))[:MAX_COLUMNS]
 
@@ -99,7 +109,8 @@ def write_row_locators(
         if len(found) >= MAX_ROW_LOCATORS:
             break
         if one.path not in {there.path for there in found}:
-            found.insert(0, one) if named and one.kind is LocatorKind.XPATH else found.append(one)
+            is_first = named and one.kind is LocatorKind.XPATH and not one.path.startswith("//*")
+            found.insert(0, one) if is_first else found.append(one)
     return found
 
 
@@ -107,7 +118,7 @@ def write_row_locators(
 
 
 def _parts(tree: PageTree, row: int) -> Iterator[tuple[Key, int, str]]:
-    """Yield the parts of a row that have a value: the key of their column, the element, its label."""
+    """Yield the parts of a row that have a value: the place of their column, the element, its label."""
     paths: dict[int, Key] = {row: ()}
     for number in range(row, min(tree.ends[row], row + MAX_PARTS)):
         tag = tree.tags[number]
@@ -119,7 +130,7 @@ def _parts(tree: PageTree, row: int) -> Iterator[tuple[Key, int, str]]:
                 break
         if 0 < tree.length(number) <= MAX_TEXT_CHARS and _is_carrier(tree, number, row):
             label = _label(tree, number, row)
-            yield (*paths[number], "#", label), number, label
+            yield (*paths[number], "#"), number, label
 
 
 def _is_carrier(tree: PageTree, number: int, row: int) -> bool:
@@ -161,14 +172,18 @@ def _first_name(tree: PageTree, number: int) -> str:
     return names[0] if names else ""
 
 
-def _split(tree: PageTree, key: Key, parts: Sequence[list[int]], label: str) -> Iterator[RowColumn]:
+def _split(
+    tree: PageTree, key: Key, parts: Sequence[list[int]], label: str, *, has_lists: bool
+) -> Iterator[RowColumn]:
     """Yield one column for equal parts, or one for each place if most rows have equally many."""
     counts = Counter(map(len, filter(None, parts)))
     usual, times = counts.most_common(1)[0]
-    attr = str(key[-1]) if key[-2:-1] == ("@",) else ""
+    attr = str(key[-2]) if key[-3:-2] == ("@",) else ""
     is_cells = not attr and len(key) >= 4 and key[-4] in _CELLS
     if usual == 1 and max(counts) == 1:
         yield _column(tree, parts, attr, label)
+    elif has_lists and not attr:
+        yield _column(tree, parts, attr, label, is_list=True)
     elif usual <= MAX_PLACES and (times >= _STEADY * sum(counts.values()) or is_cells):
         for place in range(usual):
             yield _column(tree, [row[place : place + 1] for row in parts], attr, label)
@@ -232,6 +247,19 @@ def _once(columns: Sequence[RowColumn]) -> list[RowColumn]:
     return sorted(found.values(), key=lambda one: next(row for row in one.parts if row)[0])
 
 
+def attribute_column(tree: PageTree, rows: Sequence[int], tag: str, attr: str) -> RowColumn:
+    """Return the first element of a name in each row that has an attribute; the row itself counts."""
+    parts = [
+        [
+            number
+            for number in range(row, min(tree.ends[row], row + MAX_PARTS))
+            if tree.tags[number] == tag and tree.elements[number].attrs.get(attr)
+        ][:1]
+        for row in rows
+    ]
+    return _column(tree, parts, attr, "")
+
+
 # Their selectors.
 
 
@@ -272,6 +300,7 @@ def _gives(hits: Sequence[int], tree: PageTree, rows: Sequence[int], column: Row
 def _counted(tree: PageTree, rows: Sequence[int], column: RowColumn) -> Iterator[Locator]:
     """Yield selectors that count the elements on the way from the row: from the first, and from the last."""
     if column.is_list:
+        yield from _counted_list(tree, rows, column)
         return
     for is_last in (False, True):
         ways: Counter[tuple[str, ...]] = Counter(
@@ -282,6 +311,19 @@ def _counted(tree: PageTree, rows: Sequence[int], column: RowColumn) -> Iterator
         way, _ = ways.most_common(1)[0]
         if way and _leads_right(tree, rows, column, way):
             yield Locator(LocatorKind.CSS, " > ".join((":scope", *way)))
+
+
+def _counted_list(tree: PageTree, rows: Sequence[int], column: RowColumn) -> Iterator[Locator]:
+    """Yield the selector of all elements of a name below one that is found by counting."""
+    first = next((row, parts) for row, parts in zip(rows, column.parts, strict=True) if parts)
+    way = _way(tree, first[0], tree.parents[first[1][0]], is_last=False)
+    tag = tree.tags[first[1][0]]
+    for row, parts in zip(rows, column.parts, strict=True):
+        home = _follow(tree, row, way)
+        there = [] if home is None else [one for one in tree.children[home] if tree.tags[one] == tag]
+        if tuple(there) != parts:
+            return
+    yield Locator(LocatorKind.CSS, " > ".join((":scope", *way, tag)))
 
 
 def _way(tree: PageTree, row: int, number: int, *, is_last: bool) -> tuple[str, ...]:
@@ -322,8 +364,9 @@ def _labelled(tree: PageTree, rows: Sequence[int], column: RowColumn) -> Iterato
     siblings = tree.children[tree.parents[first]]
     ahead = siblings[bisect_left(siblings, first) - 1]
     tag = tree.tags[first]
-    path = f'//{tree.tags[ahead]}[normalize-space()="{column.label}"]/following-sibling::{tag}[1]'
-    yield Locator(LocatorKind.XPATH, path)
+    for name, step in ((tree.tags[ahead], tag), ("*", "*")):  # the second one survives other elements
+        path = f'//{name}[normalize-space()="{column.label}"]/following-sibling::{step}[1]'
+        yield Locator(LocatorKind.XPATH, path)
 
 
 def texts_by_row(column: RowColumn) -> Mapping[int, str]:

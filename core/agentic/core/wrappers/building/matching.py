@@ -50,7 +50,8 @@ def matches(tree: PageTree, example: str) -> Iterator[ExampleMatch]:
         if 0 < tree.length(number) <= MAX_TEXT_CHARS:
             reading = read_as(tree.text(number), example)
             if reading is not None:
-                yield ExampleMatch((number,), "", reading, _SCORES[reading])
+                exact = 0.5 if reading == "number" and example in tree.text(number) else 0.0
+                yield ExampleMatch((number,), "", reading, _SCORES[reading] + exact)
         attributes = tree.elements[number].attrs
         for attr in (*_ATTRIBUTES, *(key for key in attributes if key.startswith("data-"))):
             value = attributes.get(attr)

@@ -104,6 +104,7 @@ class Offer:
         paging: Links to further pages of the list.
         fields: In the order of the page.
         rows: The elements of the rows.
+        reaches_next: Whether a row has no element of its own, and reaches from ``items`` to the next one.
     """
 
     kind: OfferKind
@@ -115,6 +116,7 @@ class Offer:
     links: tuple[str, ...] = ()
     paging: Paging | None = None
     rows: tuple[int, ...] = ()
+    reaches_next: bool = False
 
 
 def find_offers(pages: Sequence[PageTree]) -> list[Offer]:
@@ -368,9 +370,14 @@ def _ways(index: SelectorIndex, rows: Sequence[int]) -> Iterator[str]:
 
 
 def _inner(tree: PageTree, rows: Sequence[int]) -> list[str]:
-    """Return conditions on the children of each row, which other elements of its name may lack."""
-    common = set.intersection(*({tree.tags[child] for child in tree.children[row]} for row in rows))
-    return [f":has(> {tag})" for tag in sorted(common) if tag != "*"]
+    """Return conditions on the parts of each row, which other elements of its name may lack."""
+    tags = [[tree.tags[child] for child in tree.children[row]] for row in rows]
+    common = sorted(set.intersection(*map(set, tags)) - {"*"})
+    counts = {tag: min(there.count(tag) for there in tags) for tag in common}
+    several = [f":has(> {tag}:nth-of-type({count}))" for tag, count in counts.items() if count > 1]
+    below = [set(tree.tags[row + 1 : tree.ends[row]]) for row in rows]
+    deeper = sorted(set.intersection(*below) - set(common) - {"*"})[:4]
+    return [*(f":has(> {tag})" for tag in common), *several, *(f":has({tag})" for tag in deeper)]
 
 
 # The record of a page.

@@ -8,15 +8,23 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from agentic.core.wrappers.building.columns import RowColumn, columns_of, write_row_locators
+from agentic.core.wrappers.building.columns import RowColumn, attribute_column, columns_of, write_row_locators
 from agentic.core.wrappers.building.examples import Example, Row
 from agentic.core.wrappers.building.matching import ExampleMatch, matches, reading_of
-from agentic.core.wrappers.building.offers import MAX_OFFERED_ROWS, Offer, OfferedField, offer_of
+from agentic.core.wrappers.building.offers import (
+    MAX_OFFERED_ROWS,
+    Offer,
+    OfferedField,
+    OfferKind,
+    offer_of,
+    write_item_selector,
+)
 from agentic.core.wrappers.building.rows import row_groups
+from agentic.core.wrappers.building.spans import Spans, find_spans
 from agentic.core.wrappers.locators import LocatorKind
 from agentic.core.wrappers.selecting import SelectorIndex
 from agentic.core.wrappers.tree import PageTree
-from agentic.core.wrappers.words import words_of
+from agentic.core.wrappers.words import plain, words_of
 
 MAX_MATCHES = 200
 _TRIED = 8
@@ -62,6 +70,31 @@ def find_rows(index: SelectorIndex, examples: Sequence[Row]) -> FoundRows | None
         index: The page.
         examples: Field -> value, for each row that is known.
     """
+    best = _best(index, examples)
+    if best is not None and not best.missing:
+        return best
+    for spans in find_spans(index.tree):
+        found = _spanned(index, spans, examples)
+        if found is not None and (best is None or len(found.missing) < len(best.missing)):
+            best = found
+    return best
+
+
+def _spanned(index: SelectorIndex, spans: Spans, examples: Sequence[Row]) -> FoundRows | None:
+    """Return rows that reach from one element to the next."""
+    items = write_item_selector(index, spans.heads)
+    known = [{name: _matches(spans.tree, value) for name, value in row.items()} for row in examples]
+    group = _located(spans.tree, spans.rows, known)
+    if items is None or group is None:
+        return None
+    found = _found(SelectorIndex(spans.tree), group, known, examples)
+    if found is None:
+        return None
+    offer = replace(found.offer, items=items, rows=spans.heads, kind=OfferKind.LIST, reaches_next=True)
+    return found._replace(offer=offer)
+
+
+def _best(index: SelectorIndex, examples: Sequence[Row]) -> FoundRows | None:
     tree = index.tree
     known = [{name: _matches(tree, value) for name, value in row.items()} for row in examples]
     groups = [one for rows in row_groups(tree) if (one := _located(tree, rows, known)) is not None]
@@ -105,7 +138,8 @@ def _is_leaf(tree: PageTree, number: int) -> bool:
 
 def _are_labels(tree: PageTree, rows: Sequence[int]) -> bool:
     """Return whether rows are names and values of one record, such as `th` and `td`."""
-    return all(any(tree.tags[child] in ("th", "dt") for child in tree.children[row]) for row in rows)
+    pairs = [[tree.tags[child] for child in tree.children[row]] for row in rows]
+    return all(len(pair) == 2 and pair[0] in ("th", "dt") for pair in pairs)
 
 
 def _matches(tree: PageTree, value: Example) -> list[ExampleMatch]:
@@ -144,6 +178,7 @@ def _found(
 ) -> FoundRows | None:
     rows = group.rows[: max(MAX_OFFERED_ROWS, *(place + 1 for place in group.places))]
     columns = columns_of(index.tree, rows)
+    lists = columns_of(index.tree, rows, has_lists=True)
     names = dict.fromkeys(name for row in examples for name in row)
     fields: list[OfferedField] = []
     for name in names:
@@ -152,14 +187,18 @@ def _found(
             for number, row in enumerate(examples)
             if name in row
         ]
-        field = _field(index, rows, columns, name, shown)
+        is_list = any(not isinstance(one.value, str) for one in shown)
+        there = (
+            [one for one in lists if one.is_list] if is_list else [*columns, *_attributes(index, rows, shown)]
+        )
+        field = _field(index, rows, there, name, shown)
         if field is not None:
             fields.append(field)
     offer = offer_of(index, group.rows, columns, fields) if fields else None
     if offer is None:
         return None
-    there = {one.name for one in fields}
-    return FoundRows(offer, tuple(name for name in names if name not in there), group.places)
+    known_names = {one.name for one in fields}
+    return FoundRows(offer, tuple(name for name in names if name not in known_names), group.places)
 
 
 def _field(
@@ -191,9 +230,21 @@ def _field(
     return None if best is None else best[1]
 
 
+def _attributes(index: SelectorIndex, rows: Sequence[int], shown: Sequence[_Shown]) -> list[RowColumn]:
+    """Return columns of the attributes that hold the first example."""
+    tree, first = index.tree, shown[0]
+    inside = (one for one in first.matches if one.attr and _row_of(tree, rows, one.numbers[0]) == first.place)
+    wanted = dict.fromkeys((tree.tags[one.numbers[0]], one.attr) for one in inside)
+    return [attribute_column(tree, rows, tag, attr) for tag, attr in wanted]
+
+
 def _held(column: RowColumn, shown: _Shown) -> ExampleMatch | None:
     """Return the best match of an example among the parts of a column in its row."""
     parts = set(column.parts[shown.place])
+    if not isinstance(shown.value, str):
+        texts = set(map(plain, column.texts[shown.place]))
+        if not all(plain(one) in texts for one in shown.value):
+            return None
     fitting = [one for one in shown.matches if one.numbers[0] in parts and one.attr == column.attr]
     return max(fitting, key=lambda one: one.score, default=None)
 

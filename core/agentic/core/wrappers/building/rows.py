@@ -15,6 +15,7 @@ MAX_KINDS = 12
 
 _MAX_PARTS = 80
 _DEPTH = 5
+_CELLS = frozenset({"td", "th"})
 _ALIKE = 0.5
 _LEVELS = 3
 _NO_ROWS = frozenset(
@@ -71,9 +72,18 @@ class _Shapes:
         tree = self._tree
         paths: dict[int, tuple[str, ...]] = {number: ()}
         for inner in range(number + 1, min(tree.ends[number], number + _MAX_PARTS)):
-            path = (*paths[tree.parents[inner]], tree.tags[inner])
+            outer = tree.parents[inner]
+            name = tree.tags[inner]
+            if outer == number and name in _CELLS:  # how many cells a row has says which kind it is
+                name += str(tree.children[outer].index(inner))
+            path = (*paths[outer], name)
             paths[inner] = path[-_DEPTH:]
             yield paths[inner]
+
+
+def kinds_of(tree: PageTree, children: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return the kinds of the children of an element, each in document order."""
+    return _kinds(tree, _Shapes(tree), children)
 
 
 def _kinds(tree: PageTree, shapes: _Shapes, children: Sequence[int]) -> list[tuple[int, ...]]:

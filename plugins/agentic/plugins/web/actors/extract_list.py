@@ -22,6 +22,7 @@ from agentic.core.actors.context import ignore_warning
 from agentic.core.http import FetchError, canonical_url
 from agentic.core.http.politeness.robots import forbids_following
 from agentic.core.reading.addresses import NEXT_ATTRIBUTES, absolute, each_page_once
+from agentic.core.reading.structured.spans import each_span
 from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
 from agentic.plugins.web.actors.fetch import FetchActor
@@ -62,6 +63,10 @@ class ExtractListInput(BaseModel):
     )
     fields: Schema | None = Field(
         default=None, description="Extract an item from each: field name -> selector or rule within it."
+    )
+    reaches_next: bool = Field(
+        default=False,
+        description="An item reaches from its element to the next item, such as dt with its dd.",
     )
     required: bool = Field(default=False, description="Fail with selector_missing if nothing matches.")
     pages: PositiveInt = Field(
@@ -173,6 +178,8 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
     source = source_of(given.page, ctx.warn_about)
     document, base = source.document, source.base
     nodes = document.select(given.item_selector)
+    if given.reaches_next:
+        nodes = _spans(source, nodes)
     if given.required and not nodes:
         raise ActorError(_no_match(given), failure_class="selector_missing", status=given.page.status)
     following = document.select_one(next_selector) if next_selector else None
@@ -191,7 +198,7 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
     if given.obey_nofollow and (unwanted := _unwanted(source, ctx.http.policy.user_agent)) is not None:
         urls = {key: url for key, url in urls.items() if key not in unwanted}
         next_url = None if next_url is None or canonical_url(next_url) in unwanted else next_url
-    if fields:
+    if fields and not given.reaches_next:
         check_nesting(nodes, given.item_selector, given.page.final_url)
     items = fields and tuple(
         {"url": _url(node, given.link_selector, base, encoding), **read_fields(source, fields, node)}
@@ -204,6 +211,15 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
         "items": items,
     }
     return unchecked(ListOutput, values, _ALL_OF_LIST)
+
+
+def _spans(source: Source, heads: list[Element]) -> list[Element]:
+    """Return each item with the elements up to the next one."""
+    found = []
+    for node in each_span(heads):
+        source.meter.take(len(node.html))
+        found.append(node)
+    return found
 
 
 def _unwanted(source: Source, user_agent: str) -> Collection[str] | None:
