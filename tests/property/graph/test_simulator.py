@@ -9,7 +9,7 @@ from tests.property.graph.effort import EFFORT
 from tests.property.graph.simulator import simulate
 from tests.property.graph.troubles import BLOWS
 
-SEEDS_AT_A_TIME = 30
+SEEDS_AT_A_TIME = 26  # seed 79 takes as long as all before it: eighty legs of a large state
 
 
 @pytest.mark.faults
