@@ -64,6 +64,23 @@ class LoginPart:
     config: Config = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class CrawlPart:
+    """A crawl whose globs say which pages it reads.
+
+    Attributes:
+        subject: Id of the step.
+        place: Of the step in the spec.
+        config: The step.
+        starts: Its start pages.
+    """
+
+    subject: str
+    place: ValuePath
+    config: Config
+    starts: tuple[StartPart, ...]
+
+
 @dataclass(slots=True)
 class SpecParts:
     """The parts of a spec, in the order of its steps."""
@@ -72,6 +89,7 @@ class SpecParts:
     lists: list[StepPart] = field(default_factory=list)
     json: list[StepPart] = field(default_factory=list)
     logins: list[LoginPart] = field(default_factory=list)
+    crawls: list[CrawlPart] = field(default_factory=list)
 
     @property
     def has_any(self) -> bool:
@@ -111,7 +129,10 @@ def _add(
         login = config.get("login") if actor == "authenticate" else None
         if isinstance(login, dict) and login.get("strategy") == "form":
             parts.logins.append(LoginPart(subject, (*here, "config", "login"), login))
-        parts.starts += _crawl_starts(subject, step, here, inputs)
+        if step.get("type") == "crawl":
+            crawl = CrawlPart(subject, here, step, tuple(_starts(subject, step, here, inputs)))
+            parts.starts += crawl.starts
+            parts.crawls.append(crawl)
         for key in _ROWS:
             _add(parts, step.get(key), (*here, key), inputs, name_of)
 
@@ -129,16 +150,6 @@ def _add_reader(parts: SpecParts, actor: str, part: StepPart) -> None:
             part.start.readers.add("record")
 
 
-def _crawl_starts(subject: str, step: Config, place: ValuePath, inputs: JSONValue) -> list[StartPart]:
-    """Return the start pages of a crawl; none of another step."""
-    if step.get("type") != "crawl":
-        return []
-    starts = list(_starts(subject, step, place, inputs))
-    for start in starts:
-        start.readers.add("crawl")
-    return starts
-
-
 def _starts(subject: str, step: Config, place: ValuePath, inputs: JSONValue) -> Iterator[StartPart]:
     given = step.get("start")
     values = given if isinstance(given, list) else [given]
@@ -146,6 +157,7 @@ def _starts(subject: str, step: Config, place: ValuePath, inputs: JSONValue) -> 
         where = (*place, "start", at) if isinstance(given, list) else (*place, "start")
         start = _start(subject, value, where, inputs)
         if start is not None:
+            start.readers.add("crawl")
             yield start
 
 

@@ -361,3 +361,55 @@ async def test_search_is_bounded(kind: str) -> None:
     found, site = await repairs(crawl if kind == "crawl" else list_spec(), {f"{HOME}/": html(many)})
     assert all(isinstance(repair, RepairAbstention) for repair in found)
     assert len(site.asked) <= 40
+
+
+def crawl_spec(match: JSONValue = "*/tool/*") -> JSONValue:
+    follow: JSONValue = {"include": ["*/tool/*", "*page=*"]}
+    crawl: JSONValue = {
+        "type": "crawl",
+        "start": f"{HOME}/tools",
+        "detail": {"match": match},
+        "follow": follow,
+    }
+    return {"steps": [crawl]}
+
+
+def moved_to(folder: str) -> dict[str, str]:
+    return {str(row["url"]): f"{HOME}{folder}{at}-tool.html" for at, row in enumerate(ROWS, 10)}
+
+
+def moved_pages(moved: Mapping[str, str]) -> dict[str, str | JSONValue]:
+    links = "".join(f'<li><a href="{moved[str(row["url"])]}">{row["title"]}</a></li>' for row in ROWS)
+    pages: dict[str, str | JSONValue] = {f"{HOME}/tools": html(f"<ul>{links}</ul>")}
+    return pages | {
+        moved[str(row["url"])]: html(f"<h1>{row['title']}</h1>", str(row["title"])) for row in ROWS
+    }
+
+
+@pytest.mark.parametrize("redirects", [True, False])
+async def test_crawl_reads_rows_at_their_new_addresses(redirects: bool) -> None:
+    moved = moved_to("/workshop/")
+    found, _ = await repairs(crawl_spec(), moved_pages(moved), moved=moved if redirects else {})
+    proposal = one(found)
+    assert [(change.place[2:], change.new) for change in proposal.changes] == [
+        (("detail", "match"), ["*/tool/*", "/workshop/*.html"]),
+        (("follow", "include"), ["*/tool/*", "*page=*", "/workshop/*.html"]),
+    ]
+    assert (proposal.evidence[0].old, proposal.evidence[0].new) == (
+        ROWS[0]["url"],
+        moved[str(ROWS[0]["url"])],
+    )
+    assert (await repairs(crawl_spec(["*/tool/*", "/workshop/*"]), moved_pages(moved), moved=moved))[0] == []
+
+
+async def test_glob_that_fits_other_pages_too_is_not_proposed() -> None:
+    moved = {url: new.replace(".html", "") for url, new in moved_to("/").items()}
+    said = unsure((await repairs(crawl_spec(), moved_pages(moved), moved=moved))[0])
+    assert "no glob fits them and no other page" in said.reason
+    assert said.choices[0] == moved[str(ROWS[0]["url"])]
+
+
+async def test_rows_that_lead_to_other_pages_do_not_change_a_crawl() -> None:
+    moved = moved_to("/workshop/")
+    wrong = {new: html("<h1>We have moved</h1>", "News") for new in moved.values()}
+    assert (await repairs(crawl_spec(), {**moved_pages(moved), **wrong}, moved=moved))[0] == []

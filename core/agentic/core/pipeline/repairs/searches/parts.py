@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from agentic.core.pipeline.repairs.proposals import Repair
 from agentic.core.pipeline.repairs.searches.answers import find_json_repairs
+from agentic.core.pipeline.repairs.searches.crawls import find_crawl_repairs
 from agentic.core.pipeline.repairs.searches.lists import find_list_repairs
 from agentic.core.pipeline.repairs.searches.logins import find_login_repairs
 from agentic.core.pipeline.repairs.searches.site import PageSource, SeenPage, SiteView
@@ -42,6 +43,8 @@ async def find_repairs(
         repairs += await find_list_repairs(site, part)
     for part in parts.json:
         repairs += await find_json_repairs(site, part)
+    for crawl in parts.crawls:
+        repairs += await find_crawl_repairs(site, crawl)
     read_by_steps = [part.start for part in (*parts.lists, *parts.json)]
     others = [start for start in parts.starts if start not in read_by_steps and start.readers]
     for start in others[:MAX_STARTS]:
