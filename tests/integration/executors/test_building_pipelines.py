@@ -173,6 +173,8 @@ def test_stored_looks_find_fields_whose_values_are_not_known(
         return {row["field"]: row["state"] for row in _repaired(file, *words)}
 
     assert set(states().values()) == {"works"}  # nothing says that there should be more
+    nothing = "nothing is known of the fields of lamps yet; run its crawl once\n"
+    assert run("wrappers", str(file)).output == nothing
     said = run("add", str(file), "--wrappers", str(known)).output
     assert said == "pipeline lamps@1 is stored, with the looks of 4 fields\n"
     assert states() == {"title": "works", "price": "unsure", "about": "found", "parts": "found"}

@@ -38,6 +38,9 @@ def show_wrappers(
 
     spec = read_pipeline(target, project)
     found = learnt_wrappers(spec, project)
+    if not found and not as_json:
+        print_line(f"nothing is known of the fields of {spec.name} yet; run its crawl once")
+        return
     if out is not None:
         write_file(out, b"".join(encode(one) + b"\n" for one in found), "--out")
     rows = [_row(one) for one in found]

@@ -64,7 +64,8 @@ def learn_profiles(session: Session, execution: ExecutionModel, rules: Sequence[
     marks = {kind_of(rule).key: marks_of(rule) for rule in rules}
     is_postgresql = session.get_bind().dialect.name == "postgresql"
     insert = insert_into(CrawlProfileModel, is_postgresql=is_postgresql)
-    for kind, summary in load_crawl_watch(crawl.watch).summaries().items():
+    # In one order, so that two executions that end at the same time wait in turn.
+    for kind, summary in sorted(load_crawl_watch(crawl.watch).summaries().items()):
         profile = learnt(known.get(kind, KindProfile()), execution.id, summary, marks.get(kind))
         learned = {"profile": clean_text(profile.model_dump_json()), "updated_at": utc_now()}
         row = {"project_id": execution.project_id, "agent_id": execution.agent_id, "kind": kind, **learned}

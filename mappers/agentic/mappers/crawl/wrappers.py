@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select
@@ -63,15 +63,7 @@ def merge_wrappers(session: Session, project_id: str, pipeline: str, wrappers: M
 
     Of two transactions that add to one wrapper, the second waits for the first.
     """
-    known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
-    missing = wrappers.keys() - known.keys()
-    if missing:
-        _begin(session, project_id, pipeline, missing)
-        known |= _load(session, project_id, pipeline, [*missing], is_for_update=True)
-    both = {key: merge(known[key], one) if key in known else one for key, one in wrappers.items()}
-    _write(session, project_id, pipeline, both)
-    if missing:
-        _forget_oldest(session, project_id, pipeline)
+    _add(session, project_id, pipeline, wrappers)
 
 
 def learn_wrappers(session: Session, execution: ExecutionModel, pipeline: str) -> None:
@@ -89,10 +81,10 @@ def learn_wrappers(session: Session, execution: ExecutionModel, pipeline: str) -
     if crawl is None or crawl.wrappers is None:
         return
     summaries = load_crawl_watch(crawl.watch).summaries()
-    for kind, wrappers in load_learnt(crawl.wrappers).items():
-        if kind in summaries:
-            store = save_wrappers if summaries[kind].starts_over else merge_wrappers
-            store(session, execution.project_id, pipeline, wrappers)
+    learnt = {kind: found for kind, found in load_learnt(crawl.wrappers).items() if kind in summaries}
+    wrappers = {key: wrapper for found in learnt.values() for key, wrapper in found.items()}
+    anew = {key for kind, found in learnt.items() if summaries[kind].starts_over for key in found}
+    _add(session, execution.project_id, pipeline, wrappers, anew=anew)
     crawl.wrappers = None
 
 
@@ -140,6 +132,29 @@ def _write(session: Session, project_id: str, pipeline: str, wrappers: Mapping[s
     ]
     if rows:
         session.execute(insert.on_conflict_do_update(index_elements=_KEY, set_=learned), rows)
+
+
+def _add(
+    session: Session,
+    project_id: str,
+    pipeline: str,
+    wrappers: Mapping[str, Wrapper],
+    *,
+    anew: Collection[str] = (),
+) -> None:
+    """Add to the wrappers that are known; replace those in ``anew``. All rows are locked first, in order."""
+    known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
+    missing = wrappers.keys() - known.keys()
+    if missing:
+        _begin(session, project_id, pipeline, missing)
+        known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
+    both = {
+        key: merge(known[key], one) if key in known and key not in anew else one
+        for key, one in wrappers.items()
+    }
+    _write(session, project_id, pipeline, both)
+    if missing:
+        _forget_oldest(session, project_id, pipeline)
 
 
 def _begin(session: Session, project_id: str, pipeline: str, keys: Iterable[str]) -> None:
