@@ -83,8 +83,8 @@ def learn_wrappers(session: Session, execution: ExecutionModel, pipeline: str) -
     summaries = load_crawl_watch(crawl.watch).summaries()
     learnt = {kind: found for kind, found in load_learnt(crawl.wrappers).items() if kind in summaries}
     wrappers = {key: wrapper for found in learnt.values() for key, wrapper in found.items()}
-    anew = {key for kind, found in learnt.items() if summaries[kind].starts_over for key in found}
-    _add(session, execution.project_id, pipeline, wrappers, anew=anew)
+    replaced = {key for kind, found in learnt.items() if summaries[kind].starts_over for key in found}
+    _add(session, execution.project_id, pipeline, wrappers, replaced=replaced)
     crawl.wrappers = None
 
 
@@ -140,16 +140,16 @@ def _add(
     pipeline: str,
     wrappers: Mapping[str, Wrapper],
     *,
-    anew: Collection[str] = (),
+    replaced: Collection[str] = (),
 ) -> None:
-    """Add to the wrappers that are known; replace those in ``anew``. All rows are locked first, in order."""
+    """Add to the wrappers that are known; replace some of them. All rows are locked first, in order."""
     known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
     missing = wrappers.keys() - known.keys()
     if missing:
         _begin(session, project_id, pipeline, missing)
         known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
     both = {
-        key: merge(known[key], one) if key in known and key not in anew else one
+        key: merge(known[key], one) if key in known and key not in replaced else one
         for key, one in wrappers.items()
     }
     _write(session, project_id, pipeline, both)
