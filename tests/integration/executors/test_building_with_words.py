@@ -202,11 +202,12 @@ def test_model_that_finds_nothing_ends_with_the_offered_places(fakes: FakeServer
         (["--words", "all lamps"], "--words needs a model to ask"),
         (["--model", "words:lamps"], "--model and --record need --words"),
         (["--words", " ", "--model", "words:lamps"], "--model and --record need --words"),
-        (["--words", "x", "--model", "words:lamps", "--example", "a=b"], "do not go with --example"),
+        (["--words", "x", "--model", "words:lamps", "--example", "a=b"], "exclude --example, --pick"),
         (["--words", "x", "--model", "words:lamps", "--record", "x.txt"], "must end in .jsonl"),
         (["--words", "x", "--model", "words:lamps", "--record", "none/x.jsonl"], "cannot be written"),
         (["--words", "x" * 2_001, "--model", "words:lamps"], "2,001 characters"),
         (["--words", "x", "--model", "words:lamps", "--name", "a b"], "--name 'a b' is not a name"),
+        (["--words", "x", "--model", "words:lamps", "--builder", "no"], "--builder: unknown builder 'no'"),
         (["--words", "x", "--model", "nobody:x"], "no plugin provides models of 'nobody'"),
     ],
 )

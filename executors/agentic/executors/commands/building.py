@@ -12,13 +12,13 @@ import typer
 
 from agentic.core.cli import print_json, print_line
 from agentic.core.hooks import get_registry
+from agentic.executors.building.by_words import options_of, plan_by_words
 from agentic.executors.building.choosing import choose_plan
 from agentic.executors.building.examples_file import ExampleRow, read_examples, read_examples_file
 from agentic.executors.building.plans import BuildRequest, Plan
 from agentic.executors.building.tables import Checked, print_plan
 from agentic.executors.commands.shared.options import AsJson, OptionError, write_file
 from agentic.executors.commands.shared.yaml_text import yaml_text
-from agentic.executors.commands.wording import infer_from_words, options_of, print_inferred
 
 if TYPE_CHECKING:
     from agentic.core.pipeline import IntentSpec, PipelineSpec
@@ -110,17 +110,17 @@ def build(  # noqa: PLR0913 - one option each
         raise OptionError(
             f"--page is given {len(page or ())} times; {MAX_PAGES - 1} further pages are enough"
         )
+    hosts = tuple(allow_private_host or ())
+    found: tuple[Plan, Mapping[str, Checked], list[PageTree]] | None
     if words is not None or model is not None or record is not None:
-        if known or wrappers or pick or interactive:
-            raise OptionError("--words, --model and --record do not go with --example, --pick or --wrappers")
-        asking = options_of(words, model, record, name, allow_private_host or ())
-        inferred = infer_from_words(asking, [target, *(page or ())])
-        if out is not None and not as_json:
-            print_inferred(inferred, asking)
-        _print_spec(_built(inferred.intent, builder), out, as_json=as_json)
-        return
-    asked = BuildRequest(target, known, tuple(page or ()), name, tuple(allow_private_host or ()), rows)
-    found = asyncio.run(choose_plan(asked, pick, is_asking=interactive, is_quiet=as_json))
+        if known or pick or interactive:
+            raise OptionError("--words, --model and --record exclude --example, --pick and --interactive")
+        asking = options_of(words, model, record, name, hosts)
+        _check_builder(builder)
+        found = asyncio.run(plan_by_words(asking, [target, *(page or ())]))
+    else:
+        asked = BuildRequest(target, known, tuple(page or ()), name, hosts, rows)
+        found = asyncio.run(choose_plan(asked, pick, is_asking=interactive, is_quiet=as_json))
     if found is None:
         return
     plan, checked, trees = found
@@ -144,12 +144,17 @@ def _examples(given: Sequence[str], path: Path | None) -> list[ExampleRow]:
 
 
 def _built(intent: IntentSpec, builder: str) -> PipelineSpec:
+    _check_builder(builder)
+    registry = get_registry()
+    return asyncio.run(registry.builders[builder](registry.actors).build(intent))
+
+
+def _check_builder(builder: str) -> None:
     from agentic.core.pipeline.expressions.suggestions import unknown_word
 
-    registry = get_registry()
-    if not registry.builders.is_taken(builder):
-        raise OptionError(f"--builder: {unknown_word('builder', builder, registry.builders)}")
-    return asyncio.run(registry.builders[builder](registry.actors).build(intent))
+    known = get_registry().builders
+    if not known.is_taken(builder):
+        raise OptionError(f"--builder: {unknown_word('builder', builder, known)}")
 
 
 def _print_spec(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 TRIED_PAGES = 3
 """Pages that a pipeline is tried on, where there are as many."""
 
-MAX_ASKED = 6
-"""Addresses of further pages that are asked for, those that fail included."""
+MAX_ASKED = 5
+"""Addresses that are asked for some pages, those that fail included."""
 
 _LINKS = frozenset({"href", "src", "data-src"})
 log = get_logger(__name__)
@@ -49,8 +49,8 @@ Items = Sequence[Mapping[str, JSONValue]]
 class WordsSite(Protocol):
     """The pages of a site, for :func:`infer_intent`."""
 
-    async def fetch(self, urls: Sequence[str]) -> Sequence[PageTree]:
-        """Return pages in the order of their addresses."""
+    async def fetch(self, url: str) -> PageTree:
+        """Return a page. Raises ``AgenticError`` if it cannot be fetched or read."""
         ...
 
     async def read(self, intent: IntentSpec, url: str) -> Items:
@@ -192,7 +192,7 @@ def _count(name: str, items: Items) -> int:
 
 async def _find(talk: Conversation, wanted: WantedData, urls: Sequence[str], site: WordsSite) -> _Found:
     """Return the picked record with all fields that the words name: on the page, or on those it leads to."""
-    offers = find_offers(await site.fetch(urls))
+    offers = find_offers([await site.fetch(url) for url in urls])
     picks = await pick(talk, wanted, wanted.fields, [_offered(one) for one in offers])
     record = offers[picks.record]
     fields = _chosen(record, picks.places, wanted)
@@ -200,32 +200,39 @@ async def _find(talk: Conversation, wanted: WantedData, urls: Sequence[str], sit
         return _Found(fields, record, await _pages_of(record, urls, site))
     if not record.links:
         raise _no_place(wanted, fields, record)
-    links = record.links[:TRIED_PAGES]
-    own = [one for one in find_offers(await site.fetch(links)) if one.kind is OfferKind.PAGE]
+    pages = await _reached(record.links, TRIED_PAGES, site)
+    own = [one for one in find_offers([*pages.values()]) if one.kind is OfferKind.PAGE] if pages else []
     picks = await pick(talk, wanted, wanted.fields, [_offered(one) for one in own])
     fields = _chosen(own[picks.record], picks.places, wanted)
     if _missing(fields, wanted):
         raise _no_place(wanted, fields, own[picks.record])
-    return _Found(fields, own[picks.record], links, record)
+    return _Found(fields, own[picks.record], tuple(pages), record)
+
+
+async def _reached(urls: Iterable[str], wanted: int, site: WordsSite) -> dict[str, PageTree]:
+    """Return some of the pages, without pages that cannot be fetched."""
+    found: dict[str, PageTree] = {}
+    for url in islice(urls, MAX_ASKED):
+        if len(found) == wanted:
+            break
+        try:
+            found[url] = await site.fetch(url)
+        except AgenticError as exc:
+            log.info("page.skipped", url=safe_url(url), reason=line_of(exc))
+    return found
 
 
 async def _pages_of(record: Offer, urls: Sequence[str], site: WordsSite) -> tuple[str, ...]:
     """Return the given pages, and of a list further ones on its own host, to try a pipeline on."""
-    found = list(urls)
-    waiting = deque(record.paging.urls if record.paging is not None else ())
-    for _ in range(MAX_ASKED):
-        if not waiting or len(found) >= TRIED_PAGES:
+    found, host = list(urls), urlsplit(urls[0]).netloc
+    further = list(record.paging.urls) if record.paging is not None else []
+    while len(found) < TRIED_PAGES:
+        own = [url for url in further if url not in found and urlsplit(url).netloc == host]
+        pages = await _reached(own, TRIED_PAGES - len(found), site)
+        found += pages
+        further = [url for tree in pages.values() for url in _next_pages(record, tree)]
+        if not pages:
             break
-        url = waiting.popleft()
-        if url in found or urlsplit(url).netloc != urlsplit(urls[0]).netloc:
-            continue
-        try:
-            [tree] = await site.fetch([url])
-        except AgenticError as exc:
-            log.info("page.skipped", url=safe_url(url), reason=line_of(exc))
-            continue
-        found.append(url)
-        waiting.extend(_next_pages(record, tree))
     return tuple(found)
 
 
@@ -282,7 +289,9 @@ def _intent(found: _Found, url: str, name: str) -> IntentSpec:
 def _unfollowed(intent: IntentSpec, listed: Offer | None) -> tuple[NotApplied, ...]:
     if listed is None or listed.paging is None or intent.next is not None:
         return ()
-    return (NotApplied("the further pages of the list", "their addresses look like those of its records"),)
+    return (
+        NotApplied("the further pages of the list", "their addresses look like the addresses of its records"),
+    )
 
 
 def _misread(found: _Found, items: Items) -> dict[str, OfferedField]:

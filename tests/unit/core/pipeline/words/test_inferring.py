@@ -61,10 +61,10 @@ class MemorySite:
 
     pages: Mapping[str, str]
 
-    async def fetch(self, urls: Sequence[str]) -> Sequence[PageTree]:
-        if missing := [url for url in urls if url not in self.pages]:
-            raise ActorError(f"{missing[0]} is missing", failure_class="http_404", status=404)
-        return [self.tree(url) for url in urls]
+    async def fetch(self, url: str) -> PageTree:
+        if url not in self.pages:
+            raise ActorError(f"{url} is missing", failure_class="http_404", status=404)
+        return self.tree(url)
 
     def tree(self, url: str) -> PageTree:
         return PageTree(parse(self.pages[url], positions=False), url)

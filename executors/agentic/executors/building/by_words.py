@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from agentic.core.cli import print_line, print_sample
 from agentic.core.types import JSONValue
+from agentic.executors.building.looks import Looks, open_looks
+from agentic.executors.building.plans import Plan, PlanKind
+from agentic.executors.building.tables import Checked, check_plan
 from agentic.executors.commands.shared.options import OptionError
-from agentic.executors.commands.shared.page_trees import open_pages, tree_of
 
 if TYPE_CHECKING:
-    from agentic.core.actors import ItemOutput, ItemsOutput, Page
     from agentic.core.llm import LLMAdapter
     from agentic.core.pipeline import IntentSpec
     from agentic.core.pipeline.words import InferredIntent
     from agentic.core.wrappers import PageTree
-    from agentic.executors.commands.shared.page_trees import FetchedPages
-
-ENOUGH = 3
-"""Pages that a pipeline should be tried on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +57,10 @@ def options_of(
     return WordsOptions(words.strip(), model, record, name, tuple(private_hosts))
 
 
-def infer_from_words(asking: WordsOptions, urls: Sequence[str]) -> InferredIntent:
-    """Return the intent behind words about a page, by a model.
+async def plan_by_words(
+    asking: WordsOptions, urls: Sequence[str]
+) -> tuple[Plan, Mapping[str, Checked], list[PageTree]]:
+    """Return a plan for the data behind words, its values on the pages, and the pages.
 
     Args:
         asking: The options.
@@ -73,25 +70,23 @@ def infer_from_words(asking: WordsOptions, urls: Sequence[str]) -> InferredInten
         OptionError: A host is private, or the recording is of another model.
         WordsError, ModelError: See :func:`~agentic.core.pipeline.words.infer_intent`.
     """
-    return asyncio.run(_infer(asking, urls))
+    from agentic.core.llm import llm
+    from agentic.core.pipeline.words import infer_intent
+
+    hosts = asking.private_hosts
+    async with _recorded(llm(_own_name(asking.model)), asking.record) as model, open_looks(hosts) as looks:
+        found = await infer_intent(
+            model, asking.words, urls, _Site(looks), name=asking.name, allow_private_hosts=hosts
+        )
+        plan = _plan(found, asking.model)
+        return plan, await check_plan(plan, looks), [await looks.tree(url) for url in plan.urls]
 
 
-def print_inferred(found: InferredIntent, asking: WordsOptions) -> None:
-    """Print the fields of an intent that was made of words, and the conditions that it cannot check."""
-    rows: list[dict[str, object]] = [
-        {
-            "field": name,
-            "type": one.type,
-            "places": len(one.locators),
-            "found": f"{found.values[name]} of {sum(found.checked.values())}",
-            "first": next((texts[0] for texts in one.texts if texts), ""),
-            "selector": one.locators[0].path,
-        }
-        for name, one in found.fields.items()
-    ]
-    print_sample("Fields", ["field", "type", "places", "found", "first", "selector"], rows)
-    for sentence in _summary(found, asking.model):
-        print_line(sentence)
+def _plan(found: InferredIntent, model: str) -> Plan:
+    kinds: dict[str, PlanKind] = {"rows": "rows", "list": "details"}
+    locators = {name: one.locators for name, one in found.fields.items()}
+    kind = kinds.get(found.intent.kind, "page")
+    return Plan(kind, found.intent, locators, tuple(found.checked), {}, tuple(_notes(found, model)))
 
 
 def _check_name(name: str) -> None:
@@ -105,21 +100,6 @@ def _check_name(name: str) -> None:
     except ValidationError as exc:
         fault = exc.errors()[0]["msg"]
         raise OptionError(f"--name {name!r} is not a name for a pipeline: {fault}") from None
-
-
-async def _infer(asking: WordsOptions, urls: Sequence[str]) -> InferredIntent:
-    from agentic.core.llm import llm
-    from agentic.core.pipeline.words import infer_intent
-
-    hosts = asking.private_hosts
-    async with (
-        _recorded(llm(_own_name(asking.model)), asking.record) as model,
-        open_pages(hosts) as pages,
-    ):
-        site = _Site(pages)
-        return await infer_intent(
-            model, asking.words, urls, site, name=asking.name, allow_private_hosts=hosts
-        )
 
 
 def _own_name(model: str) -> str:
@@ -148,28 +128,22 @@ def _recorded(model: LLMAdapter, record: Path | None) -> LLMAdapter:
 
 
 class _Site:
-    """Implements :class:`~agentic.core.pipeline.words.WordsSite`: each page is fetched once."""
+    """Implements :class:`~agentic.core.pipeline.words.WordsSite`."""
 
-    def __init__(self, pages: FetchedPages) -> None:
-        self._source = pages
-        self._pages: dict[str, Page] = {}
+    def __init__(self, looks: Looks) -> None:
+        self._looks = looks
 
-    async def fetch(self, urls: Sequence[str]) -> Sequence[PageTree]:
-        for url in urls:
-            if url not in self._pages:
-                self._pages[url] = await self._source.fetched(url)
-        return [tree_of(self._pages[url]) for url in urls]
+    async def fetch(self, url: str) -> PageTree:
+        return await self._looks.tree(url)
 
     async def read(self, intent: IntentSpec, url: str) -> Sequence[Mapping[str, JSONValue]]:
-        page = self._pages[url]
         if intent.kind != "rows":
-            found = await self._source.call("extract_detail", {"page": page, "schema": intent.fields})
-            return [cast("ItemOutput", found).item]
-        given = {"page": page, "item_selector": intent.items, "fields": intent.fields}
-        return cast("ItemsOutput", await self._source.call("extract_list", given)).items or ()
+            return await self._looks.read("extract_detail", {"schema": intent.fields}, url)
+        config: dict[str, JSONValue] = {"item_selector": intent.items, "fields": intent.fields}
+        return await self._looks.read("extract_list", config, url)
 
 
-def _summary(found: InferredIntent, model: str) -> Iterator[str]:
+def _notes(found: InferredIntent, model: str) -> Iterator[str]:
     if found.intent.kind == "page":
         yield f"record: {found.record}, the page itself"
     else:
@@ -177,9 +151,6 @@ def _summary(found: InferredIntent, model: str) -> Iterator[str]:
             f"record: {found.record}, {found.count} on the page; all are taken, and nothing checks that each "
             f"is a {found.record}"
         )
-    pages = len(found.checked)
-    more = "; add --page URL for more" if pages < ENOUGH else ""
-    yield f"tried on {pages} {'page' if pages == 1 else 'pages'}{more}"
     for one in found.intent.filters:
         yield f"filter: {one.field} {one.op} {one.value} {one.currency or ''}".rstrip()
     for other in found.not_applied:
