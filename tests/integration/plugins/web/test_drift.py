@@ -232,14 +232,6 @@ def test_a_good_crawl_learns_how_its_fields_look_and_the_next_one_adds_to_it(sho
     assert wrappers()["price"].pages == 2 * first["price"].pages
 
 
-def test_a_crawl_with_an_incident_teaches_nothing(shop: FakeServer) -> None:
-    before = wrappers()
-    _, _, row = started(shop, redesign=REDESIGN.model_copy(update={"changes": ("change_tags",)}))
-    agentic("crawls", "release", row["short_id"], "--stop")
-    agentic("executions", "retry", row["id"])
-    assert wrappers() == before
-
-
 def test_fields_that_did_not_change_are_watched_and_known_from_the_first_run_of_a_changed_rule(
     shop: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,8 +145,8 @@ def test_lessons_of_two_slices_add_up_in_any_order(order: int) -> None:
     assert load_learnt(without_learnt(text, {"k"})).keys() == {"l"}
 
 
-@settings(max_examples=10, deadline=None)
-@given(st.lists(st.text(max_size=100), min_size=1, max_size=30), st.text(max_size=2_000))
+@settings(max_examples=5, deadline=None)
+@given(st.lists(st.text(max_size=100), min_size=1, max_size=12), st.text(max_size=2_000))
 def test_lessons_of_a_crawl_are_bounded(names: list[str], text: str) -> None:
     known = None
     for number, name in enumerate(names):
