@@ -49,6 +49,7 @@ from agentic.core.wrappers import (
     Locator,
     LocatorKind,
     Observation,
+    PlaceChoice,
     StoredPage,
     Wrapper,
     learn,
@@ -93,16 +94,18 @@ def measured(pair: Pair, kind: str, *, with_peers: bool) -> list[Row]:
     states = {name: broken_state(new, name, selectors[name], gold) for name, gold in truth.items()}
     rows = {name: _first_row(pair, kind, name, states[name]) for name in truth}
     broken = [name for name, state in states.items() if state != "right"]
-    if not broken:
-        return list(rows.values())
     row = {name: pair.old.labels[name] for name in wrappers} if kind == "same" else None
     more = [page for page in pair.more_new if overlap(page.tree(), new) >= SAME_LAYOUT]
-    for run, stored in _runs(new, row, more).items():
+    for run, stored in _runs(new, row, more).items() if broken else ():
         start = time.process_time()
         results = repair(wrappers, stored, broken)
         spent = 1000 * (time.process_time() - start) / len(broken)
         for name, result in results.items():
             rows[name] |= {f"{run} ms": spent, **_outcomes(run, name, new, result, truth[name], more)}
+    if len(broken) < len(truth):
+        forced = repair(wrappers, [StoredPage(new, row)], sorted(wrappers))
+        for name in set(truth) - set(broken):
+            rows[name]["forced"] = _forced(name, new, forced[name], truth[name])
     for name in broken:
         if rows[name]["visible"]:
             rows[name]["removed"] = _without(pair, name, wrappers, broken, row)
@@ -138,7 +141,7 @@ def _runs(
 def _outcomes(
     run: str, name: str, new: PageTree, result: Found | Abstained, gold: Value, more: Sequence[LabelledPage]
 ) -> Row:
-    choices = [_is_right_place(name, new, choice.numbers, gold) for choice in result.choices]
+    choices = [_is_right_choice(name, new, choice, gold) for choice in result.choices]
     found: Row = {
         f"{run} choice": "right" if any(choices) else "abstain",
         f"{run} first": bool(choices and choices[0]),
@@ -147,9 +150,16 @@ def _outcomes(
         run: "abstain",
     }
     if isinstance(result, Found):
-        found[run] = "right" if _is_right_place(name, new, result.place.numbers, gold) else "wrong"
+        found[run] = "right" if _is_right_choice(name, new, result.place, gold) else "wrong"
         found[f"{run} held"] = _held(name, result.locators, more)
     return found
+
+
+def _forced(name: str, new: PageTree, result: Found | Abstained, gold: Value) -> str:
+    """Return what a repair did to a field whose selector was still right."""
+    if isinstance(result, Abstained):
+        return "kept"
+    return "moved" if _is_right_choice(name, new, result.place, gold) else "wrong"
 
 
 def selectors_of(page: LabelledPage) -> dict[str, Written]:
@@ -197,8 +207,9 @@ def broken_state(tree: PageTree, name: str, selector: Written, gold: Value) -> s
     return "right" if is_right(name, value, gold) else "nothing" if value is None else "wrong"
 
 
-def _is_right_place(name: str, tree: PageTree, numbers: Sequence[int], gold: Value) -> bool:
-    return is_right(name, value_of(name, tree, numbers), gold)
+def _is_right_choice(name: str, tree: PageTree, choice: PlaceChoice, gold: Value) -> bool:
+    value = coerce(name, choice.texts[0]) if choice.locator else value_of(name, tree, choice.numbers)
+    return is_right(name, value, gold)
 
 
 def _held(name: str, locators: Sequence[Locator], more: Sequence[LabelledPage]) -> list[str]:
@@ -228,7 +239,10 @@ def _without(
         element.set_text("")
     left = PageTree(tree.document, tree.url)
     result = repair(wrappers, [StoredPage(left, row)], broken)[name]
-    return "kept" if isinstance(result, Found) else "abstain"
+    if isinstance(result, Abstained):
+        return "abstain"
+    # What a page still holds as data is not gone.
+    return "data" if _is_right_choice(name, left, result.place, gold) else "kept"
 
 
 def _carriers(tree: PageTree, name: str, gold: Value) -> list[int]:
@@ -276,7 +290,10 @@ def _section(title: str, rows: Sequence[Row]) -> list[str]:
         lines.append(
             f"{run}: abstains where the label is not visible: {_of(gone)}; on other pages {_counts(held)}"
         )
-    taken = [row["removed"] == "abstain" for row in seen if "removed" in row]
+    forced = [str(row["forced"]) for row in rows if "forced" in row]
+    words = {word: forced.count(word) for word in ("kept", "moved", "wrong")}
+    lines.append(f"fields that are not broken, repair forced: {words}")
+    taken = [row["removed"] != "kept" for row in seen if "removed" in row]
     return [*lines, f"abstains where the value was taken from the page: {_of(taken)}"]
 
 

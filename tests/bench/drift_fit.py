@@ -26,7 +26,7 @@ from agentic.core.wrappers.ranking import PageFacts, aims_of, likely
 from agentic.core.wrappers.scoring import FEATURES, UNKNOWN, Scorer, trust_of
 
 Array = np.ndarray
-FREE = frozenset({"rival", "other", "heading_tag", "single", "tight", "position", "title", "order", "close"})
+FREE = frozenset({"rival", "other", "heading_tag", "tight", "position", "title", "order", "close"})
 """Features whose weights may be below zero."""
 
 ALIKE = ("same_words", "same_list")

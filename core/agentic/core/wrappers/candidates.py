@@ -103,7 +103,4 @@ class Candidates:
 
 
 def _first_class(tree: PageTree, number: int) -> str:
-    value = tree.elements[number].attrs.get("class")
-    if isinstance(value, str):
-        return value.split(" ", 1)[0]
-    return value[0] if value else ""
+    return next((value.split(" ", 1)[0] for key, value in tree.attributes[number] if key == "class"), "")

@@ -52,9 +52,9 @@ def observed(
     texts = [tree.text(number) for number in numbers[:60]]
     own = _weights(tree.label_words(first))
     amount = read_value(kind, texts[0]) if kind is not Kind.TEXT else None
-    names = dict(tree.contexts[first])
+    names = dict(tree.context(first))
     if len(numbers) > 1:
-        last = tree.contexts[numbers[-1]]
+        last = tree.context(numbers[-1])
         names = {name: weight for name, weight in names.items() if name in last}
     return Fingerprint(
         samples=1,

@@ -130,7 +130,7 @@ def _positional(place: Place, *, is_list: bool) -> Iterator[Locator]:
         return
     steps = [tree.tags[number] if is_list else _counted(tree, number)]
     for outer in islice(tree.ancestors(number), MAX_STEPS):
-        names = [atom for atom in place.index.atoms[outer] if atom.kind in _NAMES or atom.tag in _PARTS]
+        names = [atom for atom in place.index.atoms(outer) if atom.kind in _NAMES or atom.tag in _PARTS]
         for atom in sorted(names, key=lambda atom: not is_durable(atom.value)):
             if place.index.select(Selection(None, atom))[:1] == [outer]:
                 yield Locator(LocatorKind.CSS, " > ".join((atom.css, *steps)))

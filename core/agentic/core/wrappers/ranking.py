@@ -9,7 +9,18 @@ from typing import NamedTuple
 
 from agentic.core.types import JSONValue
 from agentic.core.wrappers.candidates import Candidate, Candidates
-from agentic.core.wrappers.scoring import NONE, NONE_KNOWN, WEIGHTS, Aim, Scorer, trust_of
+from agentic.core.wrappers.data import read_data_values
+from agentic.core.wrappers.locators import Locator, LocatorKind
+from agentic.core.wrappers.scoring import (
+    FEATURES,
+    NONE,
+    NONE_KNOWN,
+    WEIGHTS,
+    Aim,
+    Scorer,
+    plausibility,
+    trust_of,
+)
 from agentic.core.wrappers.selecting import SelectorIndex
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.values import Kind, agreement, is_telling, likeness, read_value
@@ -17,12 +28,17 @@ from agentic.core.wrappers.words import plain
 from agentic.core.wrappers.wrapper import Wrapper
 
 ALIKE = 0.5
+LITTLE_LIKE = 0.05
+MIN_PLAUSIBLE = 0.2
+"""Of the nearness of a number to earlier ones; a fifth of the least or five times the most is too far."""
+
 LIKE_TIMES = 2.5
 TELLING = 5.0
 """Added where chance cannot explain that a text is the stored one."""
 
 MAX_SCORED = 140
-MAX_COMPARED = 4_000
+SHORT = 40
+ORDER = FEATURES.index("order")
 MAX_TIMES = 8.0
 """Limit for how much longer or shorter a value is than earlier values, unless it is the stored one."""
 
@@ -59,6 +75,19 @@ class PageFacts:
         """For selectors."""
         return SelectorIndex(self.tree)
 
+    @cached_property
+    def data(self) -> dict[Locator, tuple[str, ...]]:
+        """The values that the page holds as data."""
+        return dict(read_data_values(self.tree.document, self.tree.url))
+
+    def texts_at(self, locator: Locator, *, is_list: bool) -> tuple[str, ...]:
+        """Return the texts that a locator leads to, shown or held as data; the first unless it is a list."""
+        if locator.kind in (LocatorKind.CSS, LocatorKind.XPATH):
+            found = tuple(map(self.tree.text, locator.find(self.tree)))
+        else:
+            found = self.data.get(locator, ())
+        return found if is_list else found[:1]
+
 
 def aims_of(wrappers: Mapping[str, Wrapper]) -> dict[str, Aim]:
     """Return the aim for each field of a record."""
@@ -85,7 +114,7 @@ def rank(
         page.tree, aim, trust, {other: place for other, place in anchors.items() if other != name}
     )
     known = page.row.get(name)
-    return scored(scorer, likely(page, aim, known), known)
+    return table_of(scorer, likely(page, aim, known), known).ranked()
 
 
 def is_plausible(wrapper: Wrapper, texts: Sequence[str], known: JSONValue) -> bool:
@@ -106,23 +135,70 @@ def is_plausible(wrapper: Wrapper, texts: Sequence[str], known: JSONValue) -> bo
     )
 
 
-def scored(scorer: Scorer, candidates: Sequence[Candidate], known: JSONValue) -> list[Ranked]:
-    """Return candidates with their scores, the best first."""
+def still_fits(wrapper: Wrapper, texts: Sequence[str], known: JSONValue) -> bool:
+    """Return whether texts at the old place of a field need no repair: all that can be its value.
+
+    Fields differ from page to page more than few pages show, so this asks for less than :func:`is_plausible`.
+
+    Args:
+        wrapper: The field.
+        texts: As found at its old place.
+        known: The value that was stored for this page.
+    """
+    if is_plausible(wrapper, texts, known):
+        return True
+    learnt = wrapper.fingerprint
+    if not texts or not texts[0] or not learnt.samples:
+        return False
+    if wrapper.kind is not Kind.TEXT and not wrapper.is_list:
+        value = read_value(wrapper.kind, texts[0])
+        return value is not None and (learnt.amounts is None or plausibility(learnt, value) >= MIN_PLAUSIBLE)
+    one = Candidate((), tuple(texts))
+    is_like = likeness(one.shape, learnt.shape) >= LITTLE_LIKE
+    return is_like and abs(one.size - learnt.length) <= math.log(MAX_TIMES)
+
+
+class Table(NamedTuple):
+    """Candidates side by side.
+
+    Attributes:
+        candidates: The candidates.
+        rows: Their features.
+        agreed: How far each agrees with the stored value.
+        known: The stored value.
+    """
+
+    candidates: Sequence[Candidate]
+    rows: Sequence[list[float]]
+    agreed: Sequence[float]
+    known: JSONValue
+
+    def beside(self, scorer: Scorer) -> None:
+        """Set the features that say where a candidate is among the other fields."""
+        for one, row in zip(self.candidates, self.rows, strict=True):
+            row[ORDER : ORDER + 2] = scorer.beside(one.numbers[0])
+
+    def ranked(self) -> list[Ranked]:
+        """Return the candidates with their scores, the best first."""
+        none = NONE if self.known is None else NONE + NONE_KNOWN
+        found = [
+            Ranked(
+                one,
+                sum([weight * value for weight, value in zip(WEIGHTS, row, strict=True)])
+                - none
+                + TELLING * is_telling(self.known, agrees),
+                agrees,
+            )
+            for one, row, agrees in zip(self.candidates, self.rows, self.agreed, strict=True)
+        ]
+        return sorted(found, key=lambda one: (-one.score, one.candidate.numbers))
+
+
+def table_of(scorer: Scorer, candidates: Sequence[Candidate], known: JSONValue) -> Table:
+    """Return the features of candidates."""
     rows = [scorer.features(one) for one in candidates]
-    none, agreed = NONE, [0.0] * len(rows)
-    if known is not None:
-        agreed, none = scorer.compare(rows, candidates, known), NONE + NONE_KNOWN
-    found = [
-        Ranked(
-            one,
-            sum([weight * value for weight, value in zip(WEIGHTS, row, strict=True)])
-            - none
-            + TELLING * is_telling(known, agrees),
-            agrees,
-        )
-        for one, row, agrees in zip(candidates, rows, agreed, strict=True)
-    ]
-    return sorted(found, key=lambda one: (-one.score, one.candidate.numbers))
+    agreed = scorer.compare(rows, candidates, known) if known is not None else [0.0] * len(rows)
+    return Table(candidates, rows, agreed, known)
 
 
 def likely(page: PageFacts, aim: Aim, known: JSONValue) -> list[Candidate]:
@@ -148,16 +224,16 @@ def _most_like(tree: PageTree, aim: Aim, candidates: list[Candidate], known: JSO
     learnt = aim.fingerprint
     words = [word for word in aim.words if word in tree.frequencies]
     wanted = {plain(str(one)) for one in (known if isinstance(known, list) else [known])} | aim.seen
+    longest = 2 * max(map(len, wanted)) + SHORT
     tag = learnt.path[0] if learnt.path else ""
 
     def cheap(one: Candidate) -> float:
         first = one.numbers[0]
-        context = tree.contexts[first]
+        context = tree.context(first)
         near = max([context[word] for word in words if word in context], default=0.0)
-        is_wanted = tree.length(first) < MAX_COMPARED and tree.plain(first) in wanted
-        is_named = not aim.words.isdisjoint(tree.label_words(first))
+        is_wanted = tree.length(first) < longest and tree.plain(first) in wanted
         alike = 3 * math.exp(-1.2 * abs(one.size - learnt.length)) + 2 * likeness(one.shape, learnt.shape)
-        return alike + 2 * near + is_named + (tree.tags[first] == tag) + 10 * is_wanted
+        return alike + 2 * near + (tree.tags[first] == tag) + 10 * is_wanted
 
     kept = sorted(range(len(candidates)), key=lambda index: -cheap(candidates[index]))[:MAX_SCORED]
     return [candidates[index] for index in sorted(kept)]

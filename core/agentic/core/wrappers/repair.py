@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentic.core.types import JSONValue
 from agentic.core.wrappers.candidates import MAX_GROUP, Candidate
-from agentic.core.wrappers.locators import Locator, Place, unnamed_locators, write_locators
-from agentic.core.wrappers.ranking import PageFacts, Ranked, aims_of, rank, scored
+from agentic.core.wrappers.data_places import equal_places, holding_places, named_places
+from agentic.core.wrappers.locators import (
+    ENOUGH,
+    MAX_LOCATORS,
+    Locator,
+    Place,
+    unnamed_locators,
+    write_locators,
+)
+from agentic.core.wrappers.ranking import (
+    ALIKE,
+    MIN_PLAUSIBLE,
+    PageFacts,
+    Ranked,
+    Table,
+    aims_of,
+    likely,
+    still_fits,
+    table_of,
+)
 from agentic.core.wrappers.scoring import Aim, Scorer, plausibility, trust_of
 from agentic.core.wrappers.selecting import is_frail
 from agentic.core.wrappers.tree import PageTree
-from agentic.core.wrappers.values import Kind, read_value
+from agentic.core.wrappers.values import Kind, agreement, read_value
 from agentic.core.wrappers.words import plain
 from agentic.core.wrappers.wrapper import Wrapper
 
@@ -26,7 +44,6 @@ Measured by ``tests/bench/drift.py``: each keeps wrong places at a few in a hund
 """
 
 MIN_SAMPLES = 3
-MIN_PLAUSIBLE = 0.2
 SURE = 0.8
 """From this probability a found field says where the others are."""
 
@@ -37,11 +54,15 @@ AGREES = 0.9
 AGREEMENT = 5.0
 """Added for each further page with its own stored value there: chance does not hit two."""
 
+HELD = 0.9
+"""Probability of a place in data that holds the stored values: not measured, because the corpus has none."""
+
 MISSING = -3.0
 SAME_TEXT = -4.0
 SHORT = 12
 FAR = 7.0
 FAR_AWAY = -4.0
+MAX_WEIGHED = 80
 _TRIED = 3
 
 
@@ -83,6 +104,7 @@ class PlaceChoice:
         label: The text that names it there; may be empty.
         path: Names of the elements around it, the outermost first.
         probability: That it is the field's, as far as the program can say.
+        locator: Leads to it where it is held as data: it has no elements then.
     """
 
     numbers: tuple[int, ...]
@@ -90,6 +112,7 @@ class PlaceChoice:
     label: str
     path: tuple[str, ...]
     probability: float
+    locator: Locator | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +197,13 @@ class _Repair:
         self._aims = aims_of(wrappers)
         self._best_trails: dict[tuple[str, tuple[int, ...]], list[list[int]]] = {}
         self._accept = {name: accept if accept is not None else self._least(name) for name in wrappers}
-        prints = [wrapper.fingerprint for wrapper in wrappers.values()]
-        self._trusts = [trust_of(page.tree, prints) for page in self._pages]
+        self._trust = trust_of(self._pages[0].tree, [wrapper.fingerprint for wrapper in wrappers.values()])
+        self._tables: dict[str, Table] = {}
+        self._alike: dict[str, dict[tuple[int, ...], tuple[Candidate, ...]]] = {}
 
     def chosen(self, name: str, choice: PlaceChoice) -> Found | Abstained:
+        if choice.locator is not None:
+            return self._held(self._wrappers[name], [choice.locator], [choice])
         return self._placed(name, [choice], 0.0)
 
     def _least(self, name: str) -> float:
@@ -185,6 +211,33 @@ class _Repair:
         return ACCEPT[has_row, len(self._pages) > 1]
 
     def fields(self, broken: Collection[str]) -> dict[str, Found | Abstained]:
+        fitting = [name for name in broken if self._still_fits(self._wrappers[name])]
+        kept = {name for name in fitting if not self._is_doubtful(self._wrappers[name])}
+        repaired = self._repaired([name for name in broken if name not in kept])
+        kept |= {
+            name
+            for name in fitting
+            if name in repaired and not _is_proven(self._wrappers[name], repaired[name])
+        }
+        return {name: _kept(name) if name in kept else repaired[name] for name in broken}
+
+    def _still_fits(self, wrapper: Wrapper) -> bool:
+        """Return whether the old place gives something that fits on half of the pages at least."""
+        fits = [
+            still_fits(wrapper, _texts_at(page, wrapper), page.row.get(wrapper.name)) for page in self._pages
+        ]
+        return 2 * sum(fits) >= len(fits)
+
+    def _is_doubtful(self, wrapper: Wrapper) -> bool:
+        """Return whether the old place gives other values than the stored ones on all of several pages."""
+        agreed = [
+            agreement(wrapper.kind, _texts_at(page, wrapper), known)
+            for page in self._pages
+            if (known := page.row.get(wrapper.name)) is not None
+        ]
+        return len(agreed) > 1 and max(agreed) < ALIKE
+
+    def _repaired(self, broken: Collection[str]) -> dict[str, Found | Abstained]:
         anchors = [self._working(page, broken) for page in self._pages]
         found = {name: self._weighed(name, anchors) for name in broken}
         sure = {name for name, choices in found.items() if choices and choices[0].probability >= SURE}
@@ -213,10 +266,13 @@ class _Repair:
     def _weighed(self, name: str, anchors: Sequence[Mapping[str, int]]) -> list[PlaceChoice]:
         """Return the likeliest places of a field, one for each value."""
         aim, first = self._aims[name], self._pages[0]
-        best = _by_value(rank(first, name, aim, self._wrappers, anchors[0]))[: MAX_CHOICES + 2]
+        scorers = [self._scorer(page, name, anchors[at]) for at, page in enumerate(self._pages)]
+        families = _families(first.tree, aim, self._table(name, scorers[0]).ranked())[: MAX_CHOICES + 2]
+        best = [one for one, _ in families]
+        self._alike[name] = {one.candidate.numbers: others for one, others in families}
         scores = [
             one.score
-            + (self._on_others(name, aim, one, anchors) if one.score > best[0].score - FAR else FAR_AWAY)
+            + (self._on_others(name, aim, one, scorers) if one.score > best[0].score - FAR else FAR_AWAY)
             for one in best
         ]
         top = max(0.0, *scores) if scores else 0.0
@@ -227,7 +283,22 @@ class _Repair:
         ]
         return sorted(choices, key=lambda choice: -choice.probability)[:MAX_CHOICES]
 
-    def _on_others(self, name: str, aim: Aim, one: Ranked, anchors: Sequence[Mapping[str, int]]) -> float:
+    def _scorer(self, page: PageFacts, name: str, anchors: Mapping[str, int]) -> Scorer:
+        others = {other: place for other, place in anchors.items() if other != name}
+        return Scorer(page.tree, self._aims[name], self._trust, others, like=self._pages[0].tree)
+
+    def _table(self, name: str, scorer: Scorer) -> Table:
+        """Return the candidates of a field on the first page."""
+        table = self._tables.get(name)
+        if table is not None:
+            table.beside(scorer)  # nothing else has changed
+            return table
+        first = self._pages[0]
+        known = first.row.get(name)
+        table = self._tables[name] = table_of(scorer, likely(first, self._aims[name], known), known)
+        return table
+
+    def _on_others(self, name: str, aim: Aim, one: Ranked, scorers: Sequence[Scorer]) -> float:
         """Return the score that the other pages add to a place, and keep where it is on them."""
         others = self._pages[1:]
         if not others:
@@ -236,7 +307,7 @@ class _Repair:
         agreeing = {plain(str(self._pages[0].row.get(name)))} if one.agrees >= AGREES else set()
         for trail in self._trails(aim, one.candidate.numbers):
             scores = [
-                self._score_there(at, name, aim, hits, one, anchors[at]) for at, hits in enumerate(trail, 1)
+                self._score_there(at, name, aim, hits, one, scorers[at]) for at, hits in enumerate(trail, 1)
             ]
             agreed = agreeing | {value for _, value in scores if value}
             total = sum(score for score, _ in scores) + AGREEMENT * max(0, len(agreed) - 1) / OTHER_PAGE
@@ -257,7 +328,7 @@ class _Repair:
                     yield [_with_text(page.tree, locator.find(page.tree)) for page in others]
 
     def _score_there(
-        self, at: int, name: str, aim: Aim, hits: Sequence[int], one: Ranked, places: Mapping[str, int]
+        self, at: int, name: str, aim: Aim, hits: Sequence[int], one: Ranked, scorer: Scorer
     ) -> tuple[float, str]:
         """Return the score of elements on a further page, and the stored value if it is theirs."""
         page = self._pages[at]
@@ -265,10 +336,8 @@ class _Repair:
         texts = tuple(map(page.tree.text, hits))
         if not texts or (not aim.is_list and read_value(aim.kind, texts[0]) is None):
             return MISSING, ""
-        others = {other: place for other, place in places.items() if other != name}
-        scorer = Scorer(page.tree, aim, self._trusts[at], others)
         known = page.row.get(name)
-        ranked = scored(scorer, [Candidate(tuple(hits), texts)], known)[0]
+        ranked = table_of(scorer, [Candidate(tuple(hits), texts)], known).ranked()[0]
         score = ranked.score
         if aim.kind is Kind.TEXT and texts == one.candidate.texts and plain(texts[0]) not in aim.seen:
             score += SAME_TEXT if len(texts[0]) > SHORT or aim.is_list else SAME_TEXT / 2
@@ -291,24 +360,36 @@ class _Repair:
     def _placed(self, name: str, choices: Sequence[PlaceChoice], runner_up: float) -> Found | Abstained:
         """Return the first choice with its locators; it is refused if none holds on the pages."""
         wrapper, place = self._wrappers[name], choices[0]
-        places = self._places(wrapper, place.numbers)
-        locators = write_locators(places, wrapper.all_words, is_list=wrapper.is_list)
+        places, locators = self._written(wrapper, place.numbers)
+        for other in self._alike.get(name, {}).get(place.numbers, ()) if not locators else ():
+            places, locators = self._written(wrapper, other.numbers)
+            if locators:
+                place = _choice(self._pages[0].tree, other, place.probability)
+                break
         if not locators:
             reason = f"no selector gives the best place of {name!r} on all {len(places)} pages"
             return Abstained(reason, place.probability, tuple(choices))
         if not self._is_plausible(wrapper, places):
             reason = f"the numbers at the best place of {name!r} are far from the numbers before"
             return Abstained(reason, place.probability, tuple(choices))
-        rows = {page.index: page.row for page in self._pages}
+        pages = {page.index: page for page in self._pages}
         evidence = tuple(
             RepairEvidence(
                 one.index.tree.url,
-                rows[one.index].get(name),
+                pages[one.index].row.get(name),
                 tuple(map(one.index.tree.text, one.numbers if wrapper.is_list else one.numbers[:1])),
             )
             for one in places
         )
+        if not wrapper.is_list:
+            texts = [one.new[0] for one in evidence]
+            held = equal_places(texts, [pages[one.index] for one in places])
+            locators = [*locators[: MAX_LOCATORS - len(held)], *held]
         return Found(place, runner_up, tuple(locators), evidence, tuple(choices))
+
+    def _written(self, wrapper: Wrapper, numbers: tuple[int, ...]) -> tuple[list[Place], list[Locator]]:
+        places = self._places(wrapper, numbers)
+        return places, write_locators(places, wrapper.all_words, is_list=wrapper.is_list)
 
     def _is_plausible(self, wrapper: Wrapper, places: Sequence[Place]) -> bool:
         """Return whether the numbers of a place are near the learnt ones, if enough were learnt."""
@@ -337,7 +418,55 @@ class _Repair:
                 decided[name] = self._placed(name, choices, second)
                 if isinstance(decided[name], Found):
                     taken.update(choices[0].numbers)
-        return {name: decided[name] for name in found}
+        results = ((name, decided[name]) for name in found)
+        return {
+            name: self._with_data(name, one) if isinstance(one, Abstained) else one for name, one in results
+        }
+
+    def _with_data(self, name: str, abstained: Abstained) -> Found | Abstained:
+        """Return a place in data that holds the stored values; else offer those with words of the field."""
+        wrapper, first = self._wrappers[name], self._pages[0]
+        if holding := holding_places(wrapper, self._pages):
+            return self._held(wrapper, holding, abstained.choices)
+        shown = [text for choice in abstained.choices for text in choice.texts[:1]]
+        offered = tuple(_held_choice(first, one, 0.0) for one in named_places(wrapper, first, shown))
+        return replace(abstained, choices=(*abstained.choices[: MAX_CHOICES - len(offered)], *offered))
+
+    def _held(
+        self, wrapper: Wrapper, locators: Sequence[Locator], choices: Sequence[PlaceChoice]
+    ) -> Found | Abstained:
+        """Return a place in data, if it holds something on each page."""
+        texts = [page.texts_at(locators[0], is_list=False) for page in self._pages]
+        if not all(texts):
+            return Abstained(f"{locators[0].path} holds nothing on some of the pages", 0.0, tuple(choices))
+        evidence = tuple(
+            RepairEvidence(page.tree.url, page.row.get(wrapper.name), there)
+            for page, there in zip(self._pages, texts, strict=True)
+        )
+        place = _held_choice(self._pages[0], locators[0], HELD)
+        return Found(place, 0.0, tuple(locators[:ENOUGH]), evidence, (place, *choices[: MAX_CHOICES - 1]))
+
+
+def _is_proven(wrapper: Wrapper, result: Found | Abstained) -> bool:
+    """Return whether two different stored values stand at a new place."""
+    evidence = result.evidence if isinstance(result, Found) else ()
+    stored = [one for one in evidence if one.old is not None]
+    agreed = (one for one in stored if agreement(wrapper.kind, one.new, one.old) >= AGREES)
+    return len({plain(str(one.old)) for one in agreed}) > 1
+
+
+def _held_choice(page: PageFacts, locator: Locator, probability: float) -> PlaceChoice:
+    return PlaceChoice((), page.data[locator][:1], "", tuple(locator.path.split(".")), probability, locator)
+
+
+def _kept(name: str) -> Abstained:
+    return Abstained(f"the old place of {name!r} still gives values that fit", 0.0, ())
+
+
+def _texts_at(page: PageFacts, wrapper: Wrapper) -> tuple[str, ...]:
+    """Return the texts at the first place of a field that gives some."""
+    found = (page.texts_at(locator, is_list=wrapper.is_list) for locator in wrapper.locators)
+    return next(filter(None, found), ())
 
 
 def _with_text(tree: PageTree, numbers: Sequence[int]) -> list[int]:
@@ -350,13 +479,33 @@ def _choice(tree: PageTree, candidate: Candidate, probability: float) -> PlaceCh
     return PlaceChoice(candidate.numbers, candidate.texts, tree.label(first), path, round(probability, 4))
 
 
-def _by_value(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Return one candidate for each value, with the odds of all that have it."""
-    first: dict[str, Ranked] = {}
-    odds: dict[str, float] = {}
-    for one in ranked[:80]:
+def _families(
+    tree: PageTree, aim: Aim, ranked: Sequence[Ranked]
+) -> list[tuple[Ranked, tuple[Candidate, ...]]]:
+    """Return the best candidate of each value with the odds of all that have it, and the others."""
+    families: list[list[Ranked]] = []
+    by_text: dict[str, list[Ranked]] = {}
+    for one in ranked[:MAX_WEIGHED]:
         key = "".join(map(plain, one.candidate.texts))[:400]
-        first.setdefault(key, one)
-        odds[key] = odds.get(key, 0.0) + math.exp(min(one.score, 700))
-    found = [one._replace(score=math.log(odds[key])) for key, one in first.items()]
-    return sorted(found, key=lambda one: -one.score)
+        family = by_text.get(key) or next((of for of in families if _is_same(tree, aim, of[0], one)), None)
+        if family is None:
+            family = []
+            families.append(family)
+        family.append(one)
+        by_text.setdefault(key, family)
+    found = [
+        (
+            family[0]._replace(score=math.log(sum(math.exp(min(one.score, 700)) for one in family))),
+            tuple(one.candidate for one in family[1:]),
+        )
+        for family in families
+    ]
+    return sorted(found, key=lambda family: -family[0].score)
+
+
+def _is_same(tree: PageTree, aim: Aim, one: Ranked, other: Ranked) -> bool:
+    """Return whether of two candidates one wraps the other, and both have the same amount."""
+    a, b = one.candidate.numbers[0], other.candidate.numbers[0]
+    if aim.is_list or aim.kind is Kind.TEXT or not (tree.is_within(a, b) or tree.is_within(b, a)):
+        return False
+    return read_value(aim.kind, one.candidate.texts[0]) == read_value(aim.kind, other.candidate.texts[0])

@@ -16,14 +16,14 @@ from agentic.core.wrappers.words import plain, text_words
 FEATURES = (
     "names", "hint_own", "hint_near", "hint_label", "hint_heading", "label",
     "heading", "rival", "other", "tag", "heading_tag", "path",
-    "size", "shape", "count", "position", "title", "single",
+    "size", "shape", "count", "position", "title",
     "tight", "order", "close", "amount", "seen", "same_text",
     "same_words", "same_list", "same_amount", "same_amount_rare", "same_amount_named", "near_amount",
 )  # fmt: skip
 WEIGHTS = (
     1.41, 1.12, 1.99, 1.03, 0.33, 2.11,
     0.94, -2.32, -1.77, 0.94, 3.40, 1.06,
-    2.93, 1.68, 2.00, 1.64, 1.48, -0.31,
+    2.93, 1.68, 2.00, 1.64, 1.48,
     -0.39, 0.99, 1.85, 1.75, 3.07, 2.94,
     4.93, 1.01, 0.57, 0.58, 1.14, 1.44,
 )  # fmt: skip
@@ -76,14 +76,24 @@ class Scorer:
         aim: The field.
         trust: As from :func:`trust_of`.
         anchors: Other fields whose first elements are known.
+        like: A page of the same layout whose names have been counted; the page itself when omitted.
     """
 
-    def __init__(self, tree: PageTree, aim: Aim, trust: float, anchors: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        tree: PageTree,
+        aim: Aim,
+        trust: float,
+        anchors: Mapping[str, int],
+        *,
+        like: PageTree | None = None,
+    ) -> None:
         self._tree = tree
         self._aim = aim
         self._trust = trust
         learnt = aim.fingerprint
-        total, counts = len(tree), tree.frequencies
+        counted = like or tree
+        total, counts = len(counted), counted.frequencies
         names = [
             (name, weight, math.log(1 + total / (1 + counts[name]))) for name, weight in learnt.names.items()
         ]
@@ -101,7 +111,7 @@ class Scorer:
         """Return the features of :data:`FEATURES`."""
         tree, aim = self._tree, self._aim
         learnt, first, texts = aim.fingerprint, candidate.numbers[0], candidate.texts
-        context, tag = tree.contexts[first], tree.tags[first]
+        context, tag = tree.context(first), tree.tags[first]
         shared = sum(
             [min(weight, context[name]) * rarity for name, weight, rarity in self._names if name in context]
         )
@@ -118,7 +128,7 @@ class Scorer:
         if path not in self._paths:
             self._paths[path] = _common(path, learnt.path)
         below = tree.ends[first] - first
-        order, close = self._beside(first)
+        order, close = self.beside(first)
         return [
             shared / self._sum * self._trust,
             min(1.0, sum([word in aim.words for word in own]) / 2),
@@ -139,7 +149,6 @@ class Scorer:
             math.exp(-0.6 * abs(math.log1p(len(candidate.numbers)) - learnt.count)) if aim.is_list else 0.0,
             1 - min(1.0, 2 * abs(first / len(tree) - learnt.position)),
             1 - abs(learnt.in_title - tree.is_in_title(first)) if tree.title and not aim.is_list else 0.5,
-            1 / math.sqrt(tree.texts_count(first)) if not aim.is_list else 0.0,
             1.0 if below == 1 else 0.5 if below <= 3 else 0.0,
             order,
             close,
@@ -177,7 +186,7 @@ class Scorer:
                 features[-7:] = [0.0, 0.0, 0.0, agrees, agrees * rarity, agrees * named, near]
         return agreed
 
-    def _beside(self, first: int) -> tuple[float, float]:
+    def beside(self, first: int) -> tuple[float, float]:
         """Return how well the order and the nearness to the other fields fit."""
         if not self._anchors:
             return 0.5, 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -105,17 +105,19 @@ class SelectorIndex:
 
     def __init__(self, tree: PageTree) -> None:
         self.tree = tree
-        self._known_spans: dict[Atom, tuple[list[int], list[int]]] = {}
+        self._known_atoms: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[Atom, ...]] = {}
+        self._known_elements: dict[Atom, list[int]] = {}
+        self._known_spans: dict[Atom, list[tuple[int, int]]] = {}
 
-    @cached_property
-    def atoms(self) -> Sequence[tuple[Atom, ...]]:
-        """The conditions that each element fulfils."""
-        tree = self.tree
-        pairs = zip(tree.tags, tree.elements, strict=True)
-        return [
-            tuple(atom for atom in _atoms(tag, element.attrs) if not self._is_of_page(atom))
-            for tag, element in pairs
-        ]
+    def atoms(self, number: int) -> tuple[Atom, ...]:
+        """Return the conditions that an element fulfils."""
+        one = self.tree.tags[number], self.tree.attributes[number]
+        found = self._known_atoms.get(one)
+        if found is None:
+            found = self._known_atoms[one] = tuple(
+                atom for atom in _atoms(*one) if not self._is_of_page(atom)
+            )
+        return found
 
     def _is_of_page(self, atom: Atom) -> bool:
         """Return whether a condition names the thing that the page is about, which other pages are not."""
@@ -124,53 +126,98 @@ class SelectorIndex:
         value = plain(atom.value)
         return len(value) >= MIN_TITLE_CHARS and value in self.tree.title
 
+    def elements(self, atom: Atom) -> list[int]:
+        """Return the elements that fulfil a condition, in document order."""
+        found = self._known_elements.get(atom)
+        if found is None:
+            found = self._known_elements[atom] = self._find(atom)
+        return found
+
+    def _find(self, atom: Atom) -> list[int]:
+        match atom.kind:
+            case "tag":
+                return self._parts.get(("tag", atom.tag), [])
+            case "id":
+                return self._parts.get(("id", atom.value), [])
+            case "attr":
+                found = self._parts.get((atom.key, atom.value), [])
+            case "has":
+                found = self._parts.get(("has", atom.key), [])
+            case _:
+                found = self._parts.get(("class", atom.value), [])
+        if atom.kind == "classes":
+            both = set(self._parts.get(("class", atom.key), ()))
+            found = [number for number in found if number in both]
+        tags = self.tree.tags
+        return [number for number in found if tags[number] == atom.tag]
+
     @cached_property
-    def _index(self) -> Mapping[Atom, list[int]]:
-        found: dict[Atom, list[int]] = defaultdict(list)
-        for number, atoms in enumerate(self.atoms):
-            for atom in atoms:
-                found[atom].append(number)
+    def _parts(self) -> Mapping[tuple[str, str], list[int]]:
+        """The elements with each tag, class, and attribute that a condition may name."""
+        found: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number, (tag, attributes) in enumerate(zip(self.tree.tags, self.tree.attributes, strict=True)):
+            found["tag", tag].append(number)
+            for key, value in attributes:
+                if key == "class":
+                    for one in set(value.split()):
+                        found["class", one].append(number)
+                elif key in _INDEXED:
+                    found[key, value].append(number)
+                elif key.startswith("data-"):
+                    found["has", key].append(number)
         return found
 
     def select(self, selection: Selection) -> list[int]:
         """Return the elements that a selector gives, in document order."""
-        hits = self._index.get(selection.atom, [])
-        if selection.scope is None:
-            return hits
-        return [hit for hit in hits if self._fits(selection, hit)]
+        return self.elements(selection.atom) if selection.scope is None else [*self._hits(selection)]
 
     def gives(self, selection: Selection, numbers: Sequence[int], *, is_list: bool) -> bool:
         """Return whether a selector gives these elements: the first of them, or all and hardly others."""
-        hits = self._index.get(selection.atom, [])
         if not is_list:
-            return next((hit for hit in hits if self._fits(selection, hit)), None) == numbers[0]
+            return next(self._hits(selection), None) == numbers[0]
         wanted = set(numbers)
-        if len(hits) > 3 * len(wanted) and not self._fits(selection, numbers[0]):
-            return False
-        found = self.select(selection)
-        return 2 * sum([hit in wanted for hit in found]) >= ENOUGH * (len(found) + len(wanted))
+        most = len(wanted) * (2 / ENOUGH - 1)
+        found = [*islice(self._hits(selection), int(most) + 1)]  # more cannot be enough
+        return 2 * len(wanted.intersection(found)) >= ENOUGH * (len(found) + len(wanted))
 
-    def _fits(self, selection: Selection, number: int) -> bool:
-        """Return whether an element that fulfils the condition has the right elements around it."""
-        if selection.scope is None:
-            return True
+    def _hits(self, selection: Selection) -> Iterator[int]:
+        """Yield the elements that a selector gives, in document order."""
+        scope, hits = selection.scope, self.elements(selection.atom)
+        if scope is None or not hits:
+            return iter(hits)
         if selection.way is not None:
-            return _leads(self.tree, number, selection.way, selection.scope, self.atoms)
-        starts, ends = self._spans(selection.scope)
-        place = bisect_left(starts, number) - 1
-        return place >= 0 and ends[place] > number
+            return self._hits_below(scope, selection.way, selection.atom)
+        return self._hits_within(scope, hits)
 
-    def _spans(self, scope: Atom) -> tuple[list[int], list[int]]:
+    def _hits_within(self, scope: Atom, hits: Sequence[int]) -> Iterator[int]:
+        for start, end in self._spans(scope):
+            low = bisect_right(hits, start)
+            yield from hits[low : bisect_left(hits, end, low)]
+
+    def _hits_below(self, scope: Atom, way: Sequence[str], atom: Atom) -> Iterator[int]:
+        """Yield the elements at the end of a way from those that fulfil a condition."""
+        tags, children = self.tree.tags, self.tree.children
+        ends: list[int] = []
+        for start in self.elements(scope):
+            level = [start]
+            for tag in (*way, atom.tag):
+                level = [child for outer in level for child in children[outer] if tags[child] == tag]
+                if not level:
+                    break
+            ends += level
+        # One scope may be within another one.
+        return iter(
+            sorted(ends) if atom.kind == "tag" else [end for end in sorted(ends) if atom in self.atoms(end)]
+        )
+
+    def _spans(self, scope: Atom) -> list[tuple[int, int]]:
         """Return where the outermost elements that fulfil a condition begin and end."""
         found = self._known_spans.get(scope)
         if found is None:
-            starts: list[int] = []
-            ends: list[int] = []
-            for number in self._index.get(scope, ()):
-                if not ends or number >= ends[-1]:
-                    starts.append(number)
-                    ends.append(self.tree.ends[number])
-            found = self._known_spans[scope] = starts, ends
+            found = self._known_spans[scope] = []
+            for number in self.elements(scope):
+                if not found or number >= found[-1][1]:
+                    found.append((number, self.tree.ends[number]))
         return found
 
     def selections(self, numbers: Sequence[int], words: frozenset[str], *, is_list: bool) -> list[Selection]:
@@ -182,9 +229,9 @@ class SelectorIndex:
             is_list: Whether all of them are wanted, and not the first that fits.
         """
         first, rest = numbers[0], numbers[1:]
-        common = self.atoms[first]
+        common = self.atoms(first)
         if is_list:
-            others = [set(self.atoms[number]) for number in rest[:20]]
+            others = [set(self.atoms(number)) for number in rest[:20]]
             common = tuple(
                 atom for atom in common if sum([atom in one for one in others]) >= 0.95 * len(others)
             )
@@ -203,7 +250,7 @@ class SelectorIndex:
             if depth == MAX_SCOPES or tree.tags[outer] in ("body", "html"):
                 break
             scopes = [
-                atom for atom in self.atoms[outer] if atom.kind != "tag" or atom.tag not in ("div", "span")
+                atom for atom in self.atoms(outer) if atom.kind != "tag" or atom.tag not in ("div", "span")
             ]
             scopes.sort(key=lambda atom: cost_of(Selection(None, atom), words))
             for scope in scopes[:3]:
@@ -249,41 +296,36 @@ def is_machine_made(name: str) -> bool:
     )
 
 
-def _leads(
-    tree: PageTree, number: int, way: Sequence[str], scope: Atom, atoms: Sequence[Sequence[Atom]]
-) -> bool:
-    number = tree.parents[number]
-    for tag in reversed(way):
-        if number < 0 or tree.tags[number] != tag:
-            return False
-        number = tree.parents[number]
-    return number >= 0 and scope in atoms[number]
-
-
-def _atoms(tag: str, attributes: Mapping[str, object]) -> Iterator[Atom]:
-    name = attributes.get("id")
-    if isinstance(name, str) and name and not is_machine_made(name):
-        yield Atom("id", "", "", name)
-    for key in ATTRIBUTES:
-        value = attributes.get(key)
-        text = value if isinstance(value, str) else " ".join(value) if isinstance(value, list) else ""
-        if 0 < len(text) <= MAX_NAME and "\n" not in text:
-            yield Atom("attr", tag, key, text)
-    given = attributes.get("class")
-    classes = given.split() if isinstance(given, str) else list(given) if isinstance(given, list) else []
-    for one in classes[:MAX_CLASSES]:
-        yield Atom("class", tag, "", one)
-    if len(classes) > 1:
-        yield Atom("classes", tag, classes[0], classes[1])
-    for key in attributes:
-        if key.startswith("data-") and len(key) <= MAX_NAME and key not in ATTRIBUTES and _KEY.fullmatch(key):
-            yield Atom("has", tag, key)
+def _atoms(tag: str, attributes: Sequence[tuple[str, str]]) -> Iterator[Atom]:
+    if attributes:
+        given = dict(attributes)
+        name = given.get("id", "")
+        if name and not is_machine_made(name):
+            yield Atom("id", "", "", name)
+        for key in ATTRIBUTES:
+            text = given.get(key, "")
+            if 0 < len(text) <= MAX_NAME and "\n" not in text:
+                yield Atom("attr", tag, key, text)
+        classes = given.get("class", "").split()
+        for one in classes[:MAX_CLASSES]:
+            yield Atom("class", tag, "", one)
+        if len(classes) > 1:
+            yield Atom("classes", tag, classes[0], classes[1])
+        for key in given:
+            if (
+                key.startswith("data-")
+                and len(key) <= MAX_NAME
+                and key not in ATTRIBUTES
+                and _KEY.fullmatch(key)
+            ):
+                yield Atom("has", tag, key)
     yield Atom("tag", tag)
 
 
 _TELLING = frozenset({"h1", "time", "address", "figcaption", "summary", "blockquote"})
 """Tags that describe an element by themselves."""
 
+_INDEXED = frozenset({"id", *ATTRIBUTES})
 _KEY = re.compile(r"data-[a-z][a-z-]*")
 _ORDER = {"id": 0.0, "attr": 0.0, "class": 1.0, "classes": 2.0, "has": 3.0, "tag": 4.0}
 _MACHINE_COST = 6.0

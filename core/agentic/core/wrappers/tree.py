@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import islice
+from itertools import chain, islice
 
 from turbohtml import Document, Element, Text
 
@@ -95,6 +95,7 @@ class PageTree:
         self._label_words: dict[int, tuple[str, ...]] = {}
         self._heading_words: dict[str, frozenset[str]] = {}
         self._paths: dict[int, tuple[str, ...]] = {}
+        self._contexts: dict[int, Mapping[str, float]] = {-1: {}}
 
     def __len__(self) -> int:
         return len(self.elements)
@@ -213,27 +214,37 @@ class PageTree:
         return count
 
     @cached_property
+    def attributes(self) -> Sequence[tuple[tuple[str, str], ...]]:
+        """The attributes of each element; the parts of a list of names are joined by blanks."""
+        return [_attributes_of(element) for element in self.elements]
+
+    @cached_property
     def names(self) -> Sequence[tuple[str, ...]]:
         """The words in the class, id, itemprop, data attributes and the like of each element."""
-        return [tuple(dict.fromkeys(_names_of(element))) for element in self.elements]
+        known: dict[tuple[tuple[str, str], ...], tuple[str, ...]] = {(): ()}
+        for given in self.attributes:
+            if given not in known:
+                known[given] = tuple(dict.fromkeys(_names_of(given)))
+        return [known[given] for given in self.attributes]
 
     @cached_property
     def frequencies(self) -> Counter[str]:
         """How many elements have each name."""
-        return Counter(name for names in self.names for name in names)
+        return Counter(chain.from_iterable(self.names))
 
-    @cached_property
-    def contexts(self) -> Sequence[Mapping[str, float]]:
-        """The names of each element and of those around it, with weights that fall by ``NEAR``."""
-        found: list[Mapping[str, float]] = []
-        for number, names in enumerate(self.names):
-            parent = self.parents[number]
-            around = found[parent] if parent >= 0 else {}
-            context = {name: weight * NEAR for name, weight in around.items() if weight * NEAR > _FAINT}
-            for name in names:
-                context[name] = 1.0
-            found.append(context)
-        return found
+    def context(self, number: int) -> Mapping[str, float]:
+        """Return the names of an element and of those around it, with weights that fall by ``NEAR``."""
+        known = self._contexts
+        missing = []
+        while number not in known:
+            missing.append(number)
+            number = self.parents[number]
+        context = known[number]
+        for inner in reversed(missing):
+            around = {name: weight for name, held in context.items() if (weight := held * NEAR) > _FAINT}
+            names = self.names[inner]
+            context = known[inner] = around | dict.fromkeys(names, 1.0) if names else around
+        return context
 
     @cached_property
     def headings(self) -> Sequence[str]:
@@ -314,14 +325,23 @@ def _selectable(tag: str) -> str:
     return tag if _TAG.fullmatch(tag) else "*"  # `o:p` is not a name in selectors
 
 
-def _names_of(element: Element) -> list[str]:
+def _attributes_of(element: Element) -> tuple[tuple[str, str], ...]:
+    given = element.attrs
+    if not given:
+        return ()
+    return tuple(
+        (key, value if isinstance(value, str) else " ".join(value or ())) for key, value in given.items()
+    )
+
+
+def _names_of(given: Iterable[tuple[str, str]]) -> list[str]:
     found: list[str] = []
-    for key, value in element.attrs.items():
+    for key, value in given:
         if key not in NAMING:
             if not key.startswith("data-"):
                 continue
             found += words_of(key[5:])
-        for text in (value,) if isinstance(value, str) else value or ():
+        for text in value.split() if key == "class" else (value,):
             if len(text) <= MAX_NAME_CHARS:
                 found += words_of(text)
     return found

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
 
 from agentic.core.types import JSONValue
 from agentic.core.wrappers.words import dice, plain, text_words
@@ -64,7 +67,7 @@ def read_minutes(text: str) -> int | None:
 def agreement(kind: Kind, texts: Sequence[str], known: JSONValue) -> float:
     """Return how far found texts agree with a stored value, from 0 to 1."""
     if isinstance(known, list):
-        return _lists(texts, [str(one) for one in known])
+        return _lists(texts, _parts_of(tuple(map(str, known))))
     if not texts:
         return 0.0
     if kind is Kind.TEXT:
@@ -99,23 +102,33 @@ def _texts(found: str, known: str) -> float:
     return 0.97 * shared
 
 
-def _lists(found: Sequence[str], known: Sequence[str]) -> float:
+class _Parts(NamedTuple):
+    plain: tuple[str, ...]
+    chars: int
+    words: tuple[str, ...]
+
+
+@lru_cache(maxsize=64)
+def _parts_of(items: tuple[str, ...]) -> _Parts:
+    """Return the items of a stored list, ready to be compared with many others."""
+    own = tuple(text for item in items if (text := plain(item)))
+    return _Parts(own, sum(map(len, own)), tuple(word for item in items for word in text_words(item)))
+
+
+def _lists(found: Sequence[str], known: _Parts) -> float:
     """Return the share of common items, or of common words where the items are split otherwise."""
-    a, b = [plain(text) for text in found], [plain(text) for text in known]
-    a, b = [text for text in a if text], [text for text in b if text]
+    a, b = [text for one in found if (text := plain(one))], known.plain
     if not a or not b:
         return 0.0
-    left: dict[str, int] = {}
-    for text in b:
-        left[text] = left.get(text, 0) + 1
+    left = Counter(b)
     hits, unmatched = 0, []
     for text in a:
-        if left.get(text, 0):
+        if left[text] > 0:
             left[text] -= 1
             hits += 1
         else:
             unmatched.append(text)
-    rest = [text for text, count in left.items() for _ in range(count)][:MAX_COMPARED]
+    rest = [*left.elements()][:MAX_COMPARED]
     for text in unmatched[:MAX_COMPARED]:
         fit = next((one for one in rest if _is_close(text, one)), None)
         if fit is not None:
@@ -124,12 +137,10 @@ def _lists(found: Sequence[str], known: Sequence[str]) -> float:
     by_item = 2 * hits / (len(a) + len(b))
     if by_item >= 0.9:
         return by_item
-    total_a, total_b = sum(map(len, a)), sum(map(len, b))
-    if min(total_a, total_b) < 0.6 * max(total_a, total_b):
+    chars = sum(map(len, a))
+    if min(chars, known.chars) < 0.6 * max(chars, known.chars):
         return by_item
-    words = dice(
-        (w for text in found for w in text_words(text)), (w for text in known for w in text_words(text))
-    )
+    words = dice((word for text in found for word in text_words(text)), known.words)
     return max(by_item, words * words)
 
 
@@ -138,9 +149,13 @@ def _is_close(one: str, other: str) -> bool:
         return False
     if one in other or other in one:
         return True
-    a = {one[i : i + 3] for i in range(len(one) - 2)}
-    b = {other[i : i + 3] for i in range(len(other) - 2)}
+    a, b = _trigrams(one), _trigrams(other)
     return bool(a and b) and 2 * len(a & b) >= 0.85 * (len(a) + len(b))
+
+
+@lru_cache(maxsize=1_024)
+def _trigrams(text: str) -> frozenset[str]:
+    return frozenset([text[start : start + 3] for start in range(len(text) - 2)])
 
 
 Shape = tuple[float, float, float, float, float, float]

@@ -76,7 +76,7 @@ BODIES = st.recursive(
 def test_index_selects_what_the_selector_engine_selects(body: str) -> None:
     tree = tree_of(f"<body>{body}</body>")
     index = SelectorIndex(tree)
-    atoms = sorted({atom for one in index.atoms for atom in one})
+    atoms = sorted({atom for number in range(len(tree)) for atom in index.atoms(number)})
     for atom in atoms:
         for scope in [None, *atoms[:6]]:
             selection = Selection(scope, atom)

@@ -269,12 +269,12 @@ def _selections(
     tree = index.tree
     first = [parts[0] for parts in column.parts if parts]
     home = {parts[0]: row for row, parts in zip(rows, column.parts, strict=True) if parts}
-    shared = _shared([index.atoms[number] for number in first])
+    shared = _shared([index.atoms(number) for number in first])
     found = [Selection(None, atom) for atom in shared if atom.kind != "id"]
     around: list[list[tuple[Atom, ...]]] = []
     for number in first:
         outers = [outer for outer in tree.ancestors(number) if outer > home[number]]
-        around.append([index.atoms[outer] for outer in outers[:5]])
+        around.append([index.atoms(outer) for outer in outers[:5]])
     for level in range(min(map(len, around), default=0)):
         scopes = [atom for atom in _shared([one[level] for one in around]) if atom.kind != "id"]
         found += [Selection(scope, atom) for scope in scopes[:4] for atom in shared[:4] if atom.kind != "id"]

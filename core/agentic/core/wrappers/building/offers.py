@@ -357,7 +357,7 @@ def _ways(index: SelectorIndex, rows: Sequence[int]) -> Iterator[str]:
     for outer in islice(tree.ancestors(rows[0]), 8):
         if tree.tags[outer] == "html":
             break
-        for atom in index.atoms[outer][:4]:
+        for atom in index.atoms(outer)[:4]:
             if atom.kind != "tag" or tree.tags[outer] in ("body", "main", "table"):
                 yield " > ".join((atom.css, *way))
         parent = tree.parents[outer]
