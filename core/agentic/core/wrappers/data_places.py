@@ -14,7 +14,7 @@ MAX_PLACES = 2
 
 
 def holding_places(wrapper: Wrapper, pages: Sequence[PageFacts]) -> list[Locator]:
-    """Return the places that hold the stored value on each page with a row, if that is no chance.
+    """Return the places that hold the stored value on each page with a row, if chance cannot explain it.
 
     ``<meta>`` is left out: its texts are for previews of links, often cut or decorated.
     Chance is out if the place has a name of the field, the value is long, or two pages have different values.

@@ -158,7 +158,7 @@ def still_fits(wrapper: Wrapper, texts: Sequence[str], known: JSONValue) -> bool
     return is_like and abs(one.size - learnt.length) <= math.log(MAX_TIMES)
 
 
-class Table(NamedTuple):
+class CandidateTable(NamedTuple):
     """Candidates side by side.
 
     Attributes:
@@ -194,11 +194,11 @@ class Table(NamedTuple):
         return sorted(found, key=lambda one: (-one.score, one.candidate.numbers))
 
 
-def table_of(scorer: Scorer, candidates: Sequence[Candidate], known: JSONValue) -> Table:
+def table_of(scorer: Scorer, candidates: Sequence[Candidate], known: JSONValue) -> CandidateTable:
     """Return the features of candidates."""
     rows = [scorer.features(one) for one in candidates]
     agreed = scorer.compare(rows, candidates, known) if known is not None else [0.0] * len(rows)
-    return Table(candidates, rows, agreed, known)
+    return CandidateTable(candidates, rows, agreed, known)
 
 
 def likely(page: PageFacts, aim: Aim, known: JSONValue) -> list[Candidate]:

@@ -20,9 +20,9 @@ from agentic.core.wrappers.locators import (
 from agentic.core.wrappers.ranking import (
     ALIKE,
     MIN_PLAUSIBLE,
+    CandidateTable,
     PageFacts,
     Ranked,
-    Table,
     aims_of,
     likely,
     still_fits,
@@ -198,7 +198,7 @@ class _Repair:
         self._best_trails: dict[tuple[str, tuple[int, ...]], list[list[int]]] = {}
         self._accept = {name: accept if accept is not None else self._least(name) for name in wrappers}
         self._trust = trust_of(self._pages[0].tree, [wrapper.fingerprint for wrapper in wrappers.values()])
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, CandidateTable] = {}
         self._alike: dict[str, dict[tuple[int, ...], tuple[Candidate, ...]]] = {}
 
     def chosen(self, name: str, choice: PlaceChoice) -> Found | Abstained:
@@ -287,7 +287,7 @@ class _Repair:
         others = {other: place for other, place in anchors.items() if other != name}
         return Scorer(page.tree, self._aims[name], self._trust, others, like=self._pages[0].tree)
 
-    def _table(self, name: str, scorer: Scorer) -> Table:
+    def _table(self, name: str, scorer: Scorer) -> CandidateTable:
         """Return the candidates of a field on the first page."""
         table = self._tables.get(name)
         if table is not None:
