@@ -68,6 +68,7 @@ FOUND = (
     "pipelines show {pipeline}@1 --yaml",
     "pipelines repair {pipeline} --rows rows.json",
     "pipelines validate {pipeline}",
+    "pipelines wrappers {pipeline}",
     'requests answer {run} {request} "five"',
     "requests list --run {run}",
     "requests list --after {run}",
