@@ -200,7 +200,6 @@ async def test_tests_may_write_what_they_like(validator: SandboxValidator, langu
         '    std::io::stdout().write_all(b"<seen>").unwrap();\n    2 * x\n}\n'
     )
     tests = "use super::*;\n#[test]\nfn two() { assert_eq!(double(1), 2); }\n"
-    assert (await validator.run_tests(code, language, tests)).passed
     lines = "x" * 50
     noisy = tests.replace("assert", f'for _ in 0..100 {{ println!("{lines}"); }} assert').replace(
         ", 2", ", 3"

@@ -117,14 +117,12 @@ async def test_a_stage_that_fails_ends_the_program(validator: SandboxValidator) 
     assert result.feedback is not None
 
 
-@pytest.mark.parametrize("language", FITTING)
-async def test_types_and_stubs_can_be_left_out(language: str, validator: SandboxValidator) -> None:
+async def test_types_and_stubs_can_be_left_out(validator: SandboxValidator) -> None:
     """Then the tests have nothing to fit to; tests that are missing are written again."""
-    tests = FITTING[language][1]
-    model = ScriptedModel(["", tests, "x", "x"])
+    model = ScriptedModel(["", FITTING["python"][1], "x =", "x ="])
     tasks = tuple(CodeTask(id=kind, kind=CodeTaskKind(kind), task="x") for kind in ("tests", "logic"))
     writer = ProgressiveWriter("write", model, validator, max_rounds=2)
-    plan = CodePlan(task="x", language=language, tasks=tasks)
+    plan = CodePlan(task="x", language="python", tasks=tasks)
     result = (await WorkflowBuilder("w").set_start(writer).build().run(plan)).output(ProgressiveResult)
     assert (result.stages[0].ended, result.stages[0].rounds) == (RepairEnd.PASSED, 2)
 
