@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
+    from agentic.core.coding.checking import CodeValidation, SandboxValidator
     from agentic.core.coding.errors import (
         BadPlanError,
         ChildFailedError,
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
     from agentic.core.coding.repairing.engine import RepairEngine, RepairPick
     from agentic.core.coding.repairing.judging import RepairEnd, RepairResult, RepairVerdict
     from agentic.core.coding.repairing.lessons import KvLessons, Lesson, LessonStore, lesson_bucket
-    from agentic.core.coding.validating import CodeValidation, SandboxValidator
     from agentic.core.coding.validation.arbiter import Arbiter, best_of
     from agentic.core.coding.validation.incremental import (
         IncrementalPipeline,
@@ -135,7 +135,7 @@ _HOMES = {
         ),
         "messages",
     ),
-    **dict.fromkeys(("CodeValidation", "SandboxValidator"), "validating"),
+    **dict.fromkeys(("CodeValidation", "SandboxValidator"), "checking"),
     **dict.fromkeys(("Arbiter", "best_of"), "validation.arbiter"),
     **dict.fromkeys(("IncrementalPipeline", "IncrementalResult", "PartResult"), "validation.incremental"),
     **dict.fromkeys(("ValidatorPipeline",), "validation.pipeline"),

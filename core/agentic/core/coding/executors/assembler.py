@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Never
 
+from agentic.core.coding.checking import SandboxValidator
 from agentic.core.coding.errors import MixedLanguagesError
 from agentic.core.coding.languages.registry import find_language
 from agentic.core.coding.messages import AssembledCode, AssemblyInput, CodePart, GeneratedCode
-from agentic.core.coding.validating import SandboxValidator
 from agentic.core.graph import Executor, ExecutorKind, WorkflowContext, handler
 from agentic.core.types import JSONValue
 

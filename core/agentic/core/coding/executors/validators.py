@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Never
 
+from agentic.core.coding.checking import FITS, CodeValidation, SandboxValidator
 from agentic.core.coding.messages import (
     AnyCode,
     CodeToValidate,
@@ -15,7 +16,6 @@ from agentic.core.coding.messages import (
     TestInput,
     TestOutput,
 )
-from agentic.core.coding.validating import FITS, CodeValidation, SandboxValidator
 from agentic.core.graph import Executor, ExecutorKind, RetryPolicy, WorkflowContext, handler
 from agentic.core.sandbox import Sandbox
 from agentic.core.types import JSONValue

@@ -73,7 +73,7 @@ class CodePlan(CodingMessage):
         return self
 
     def order(self) -> tuple[CodeTask, ...]:
-        """Return the tasks, each after those that it needs; otherwise as they are listed."""
+        """Return the tasks, each after the tasks that it needs."""
         by_id = {one.id: one for one in self.tasks}
         sorter = TopologicalSorter({one.id: one.needs for one in self.tasks})
         return tuple(by_id[name] for name in sorter.static_order())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from agentic.core.coding.checking import SandboxValidator
 from agentic.core.coding.errors import BadPlanError
 from agentic.core.coding.executors.validators import (
     CoherenceValidator,
@@ -23,7 +24,6 @@ from agentic.core.coding.planning.plan import CodePlan, CodeTaskKind, usual_plan
 from agentic.core.coding.repairing.engine import MAX_ROUNDS, RepairEngine
 from agentic.core.coding.repairing.judging import RepairEnd, RepairResult
 from agentic.core.coding.repairing.lessons import LessonStore
-from agentic.core.coding.validating import SandboxValidator
 from agentic.core.graph import (
     Executor,
     ExecutorKind,

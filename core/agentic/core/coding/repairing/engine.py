@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Never
 
+from agentic.core.coding.checking import SandboxValidator
 from agentic.core.coding.errors import CodingError
 from agentic.core.coding.executors.generator import ERRORS_META, LLMGeneratorExecutor, listed
 from agentic.core.coding.executors.validators import CompileValidatorExecutor, TestValidatorExecutor
@@ -22,7 +23,6 @@ from agentic.core.coding.repairing.judging import (
 )
 from agentic.core.coding.repairing.learning import FailedDraft, draft_of, lessons_of, without_secrets
 from agentic.core.coding.repairing.lessons import Lesson, LessonStore
-from agentic.core.coding.validating import SandboxValidator
 from agentic.core.errors import AgenticError, line_of
 from agentic.core.graph import (
     Executor,
