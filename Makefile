@@ -11,6 +11,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# pip takes 25 s of CPU for what the demo needs, uv 5.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 UV_INSTALL := $(BIN)/python tests/packages.py pip install --python $(BIN)/python --constraint constraints.txt
 
@@ -101,7 +102,8 @@ $(VENV)/.python:
 	@touch $@
 
 $(VENV)/.local: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[local]' -e ./fakes
+	$(PIP_INSTALL) uv
+	$(UV_INSTALL) -e '.[local]' -e ./fakes
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.txt

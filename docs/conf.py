@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pkgutil
 import re
+from functools import cache
 
 from docutils.nodes import Element, TextElement
 from pygments.lexers.special import TextLexer
-from sphinx.addnodes import pending_xref
+from sphinx.addnodes import pending_xref, toctree
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -164,6 +165,7 @@ def resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: Tex
     return content if exists(target) else None
 
 
+@cache
 def exists(name: str) -> bool:
     """Return whether a dotted name can be imported."""
     try:
@@ -201,10 +203,48 @@ def check_public_names(_app: Sphinx, env: BuildEnvironment) -> None:
                 )
 
 
+def search_once(app: Sphinx, _builder: object) -> None:
+    """Search for each name once: a search reads the names of all objects, and signatures repeat types."""
+    python = app.env.domains.python_domain
+    python.find_obj = cache(python.find_obj)
+
+
+def show_titles(
+    app: Sphinx, _page: str, _template: str, context: dict[str, object], _doctree: object
+) -> None:
+    """Make the sidebar of titles alone.
+
+    For each page, Sphinx would copy all entries of all pages, and drop them: half of the time of a build.
+    """
+    make = context["toctree"]
+
+    def make_of_titles(**options: object) -> str:
+        whole, app.env.tocs = app.env.tocs, titles(app)
+        try:
+            return make(**options)
+        finally:
+            app.env.tocs = whole
+
+    context["toctree"] = make_of_titles
+
+
+@cache
+def titles(app: Sphinx) -> dict[str, Element]:
+    """Return the title of each page, and the pages below it."""
+    found = {page: toc.deepcopy() for page, toc in app.env.tocs.items()}
+    for toc in found.values():
+        for entry in toc:
+            if len(entry) > 1:
+                entry[1:] = [type(entry[1])("", *below)] if (below := list(entry.findall(toctree))) else []
+    return found
+
+
 def setup(app: Sphinx) -> None:
     """Connect what is above."""
     app.connect("missing-reference", resolve)
     app.connect("autodoc-process-docstring", keep_colons, priority=400)  # before napoleon
     app.connect("autodoc-process-signature", make_readable)
     app.connect("env-check-consistency", check_public_names)
+    app.connect("write-started", search_once)
+    app.connect("html-page-context", show_titles, priority=400)  # before the theme
     app.add_lexer("mermaid", TextLexer)  # GitHub draws it; here its source is shown

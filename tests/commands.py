@@ -173,6 +173,12 @@ def spent_s() -> float:
     return sum(_spent_s)
 
 
+def begin_parents() -> None:
+    """Begin what commands are forked from, for this process of tests and those that are forked from it."""
+    _parent()
+    _parent_of_workers()
+
+
 class Command(subprocess.Popen[Any]):
     """A command under way: like a process that this one has started, which it is not.
 
@@ -303,9 +309,9 @@ def _text_of(file: IO[bytes]) -> str:
 
 @cache
 def _parent() -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    """Begin the process that commands are forked from: one for each process of tests, with which it ends.
+    """Begin the process that commands are forked from; it ends with the last process of tests that has this.
 
-    All of them have its words, and by ``worker`` tests find the processes of a worker.
+    All commands have its words, and by ``worker`` tests find the processes of a worker.
     """
     ours, its = _sockets()
     with its:

@@ -100,8 +100,17 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
-def pytest_collection_finish() -> None:
-    """Compile statements once for all databases, if there is a test that loads what compiles them."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Do once what tests need often, if there is a test that loads it.
+
+    Compile statements for all databases. Load our modules for the commands of all processes that share the
+    tests, which takes 3 s of CPU.
+    """
+    option = session.config.option
+    if "tests.commands" in sys.modules and option.processes and not option.collectonly:
+        from tests.commands import begin_parents
+
+        begin_parents()
     if "sqlalchemy" in sys.modules:
         from tests.statements import compile_once
 
