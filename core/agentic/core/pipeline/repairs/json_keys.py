@@ -11,7 +11,7 @@ from itertools import islice
 from agentic.core.linear import LinearPattern
 from agentic.core.pipeline.expressions.expressions import query
 from agentic.core.pipeline.repairs.paths import ItemValues, PathChoice, choose_paths, is_empty, name_words
-from agentic.core.pipeline.repairs.stored_rows import MAX_ROWS, MIN_ROWS, names_a_block_beside
+from agentic.core.pipeline.repairs.stored_rows import MAX_ROWS, MIN_ROWS, has_letters, names_a_block_beside
 from agentic.core.reading.addresses import absolute
 from agentic.core.types import JSONValue
 from agentic.core.wrappers.words import plain
@@ -120,7 +120,7 @@ def pair_items(items: Sequence[JSONValue], rows: Sequence[Mapping[str, JSONValue
         votes: Counter[int] = Counter()
         for token in tokens:
             if row_counts[token] == 1 and token in owner:
-                votes[owner[token]] += 2 if len(token) >= SURE_TOKEN else 1
+                votes[owner[token]] += 2 if len(token) >= SURE_TOKEN and has_letters(token) else 1
         best = votes.most_common(2)
         if best and best[0][1] >= 2 and (len(best) < 2 or best[0][1] > best[1][1]):
             pairs.append((best[0][0], row))

@@ -37,7 +37,6 @@ _USER_WORDS = frozenset(
         "identifier", "member", "kunde", "usuario", "utilisateur", "key",
     )
 )  # fmt: skip
-_CODE_WORDS = frozenset({"otp", "code", "captcha", "token", "pin", "mfa", "totp", "2fa"})
 _OTHER_FORM_WORDS = frozenset(
     (
         "register",
@@ -177,8 +176,9 @@ def _found_on(document: Document, url: str, login: OldLogin) -> FoundLogin | str
     renamed = _renamed(form, login)
     if isinstance(renamed, str):
         return renamed
-    if codes := [name for name in _typed(document, element) if not _CODE_WORDS.isdisjoint(words_of(name))]:
-        return f"the form also asks for {codes[0]!r}; {_BY_COOKIES}"
+    asked = [name for name in _typed(document, element) if name != form.user and name not in login.names]
+    if asked:
+        return f"the form also asks for {asked[0]!r}; {_BY_COOKIES}, or name all its fields yourself"
     return _as_found(document, url, login, form, element, renamed)
 
 
@@ -328,9 +328,13 @@ def _is_of_site(url: str, login_url: str) -> bool:
 
 
 def _is_ours(document: Document, form: Element, url: str) -> bool:
-    """Return whether a form is sent to the origin of its page."""
+    """Return whether a form is sent to the origin of its page, or to its host with TLS in addition."""
     action = _action(document, form, url)
-    return action.startswith(("http://", "https://")) and origin_of(action) == origin_of(url)
+    if not action.startswith(("http://", "https://")):
+        return False
+    is_upgrade = action.startswith("https:") and url.startswith("http:")
+    same_host = urlsplit(action).hostname == urlsplit(url).hostname
+    return origin_of(action) == origin_of(url) or (is_upgrade and same_host)
 
 
 def shown(found: FoundLogin) -> str:

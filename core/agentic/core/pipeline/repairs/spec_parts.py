@@ -23,13 +23,13 @@ class StartPart:
         subject: Id of the step.
         place: Of the address in the spec: in a step, or the default of an input.
         url: The address.
-        readers: The kinds of steps that read its page.
+        readers: The kinds of steps that read its page, one for each step.
     """
 
     subject: str
     place: ValuePath
     url: str
-    readers: set[Reader] = field(default_factory=set)
+    readers: list[Reader] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +141,13 @@ def _add_reader(parts: SpecParts, actor: str, part: StepPart) -> None:
     """Add a step that reads the latest page."""
     match actor:
         case "extract_list":
-            part.start.readers.add("list")
+            part.start.readers.append("list")
             parts.lists.append(part)
         case "json":
-            part.start.readers.add("json")
+            part.start.readers.append("json")
             parts.json.append(part)
         case "extract_detail":
-            part.start.readers.add("record")
+            part.start.readers.append("record")
 
 
 def _starts(subject: str, step: Config, place: ValuePath, inputs: JSONValue) -> Iterator[StartPart]:
@@ -157,7 +157,7 @@ def _starts(subject: str, step: Config, place: ValuePath, inputs: JSONValue) -> 
         where = (*place, "start", at) if isinstance(given, list) else (*place, "start")
         start = _start(subject, value, where, inputs)
         if start is not None:
-            start.readers.add("crawl")
+            start.readers.append("crawl")
             yield start
 
 

@@ -23,6 +23,9 @@ MIN_SHARE = 0.2
 MIN_TELLING = 6
 """Letters and digits of a text that says which row it belongs to."""
 
+DISTINCT = 0.7
+"""Least share of different texts of a field that identifies rows."""
+
 MAX_TEXT = 300
 MAX_BEFORE = 2_000
 """Elements before a block that are looked through for its heading."""
@@ -147,13 +150,23 @@ def _key(url: str) -> str:
 
 
 def _telling(rows: Sequence[Mapping[str, JSONValue]]) -> dict[str, int]:
-    """Return the texts that one row alone has, as letters and digits."""
-    owners = [
-        (text, number)
-        for number, row in enumerate(rows)
-        for name, value in row.items()
-        if name != "url" and isinstance(value, str) and len(text := plain(value)) >= MIN_TELLING
-    ]
-    pairs = set(owners)
+    """Return the texts that one row alone has, as letters and digits, of fields that identify rows.
+
+    Numbers and dates are left out: other rows may have the same ones by chance.
+    """
+    fields: dict[str, list[tuple[str, int]]] = {}
+    for number, row in enumerate(rows):
+        for name, value in row.items():
+            if name != "url" and isinstance(value, str) and (text := plain(value)):
+                fields.setdefault(name, []).append((text, number))
+    pairs: set[tuple[str, int]] = set()
+    for found in fields.values():
+        if len({text for text, _ in found}) >= DISTINCT * len(found):
+            pairs.update(pair for pair in found if len(pair[0]) >= MIN_TELLING and has_letters(pair[0]))
     counts = Counter(text for text, _ in pairs)
     return {text: number for text, number in pairs if counts[text] == 1}
+
+
+def has_letters(text: str) -> bool:
+    """Return whether a text has three letters or more."""
+    return sum(map(str.isalpha, text)) >= 3

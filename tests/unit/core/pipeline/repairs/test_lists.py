@@ -116,3 +116,16 @@ def test_two_places_with_the_value_are_left_to_a_person() -> None:
     page = tree(f"<main>{body}</main>")
     found = find_item_fields(page, match(page), STORED, {"price": ".p"})
     assert found == {"price": "'b.amount', 's.before' have the values of 'price' alike, and no name decides"}
+
+
+def test_numbers_and_fields_with_few_values_do_not_tell_which_row_an_item_is() -> None:
+    known = [
+        {**row, "size": f"size {at // 2} of all", "price": f"1,{at}99.00"} for at, row in enumerate(ROWS)
+    ]
+    others = "".join(
+        f'<li><a href="/x/{at}">Other {at}</a> <i>{row["size"]}</i> <b>{row["price"]}</b></li>'
+        for at, row in enumerate(known)
+    )
+    assert (
+        reason(tree(f"<ul>{others}</ul>"), KnownRows(known)) == "no block of the page has a stored row in it"
+    )

@@ -102,6 +102,8 @@ def test_login_page_that_leads_to_another_site_is_not_taken() -> None:
         (form(USER + PASSWORD) + form(USER + PASSWORD, "/other"), "2 forms of the page may be the login"),
         (form(USER + PASSWORD + '<input type="password" name="again">'), "just one field for a password"),
         (form('<input name="a">' + '<input name="b">' + PASSWORD), "no single field for a user"),
+        (form(USER + '<input name="company">' + PASSWORD), "the form also asks for 'company'"),
+        (form('<p class="no"><input name="email"></p><input name="x1">' + PASSWORD), "also asks for 'x1'"),
         (form(USER + PASSWORD + '<input name="otp">'), "the form also asks for 'otp'"),
         (form('<input name="username">'), "asks for the user first"),
         ("<div id=app></div>", "scripts may make it"),
@@ -131,3 +133,10 @@ def test_links_to_a_login_are_of_the_same_site() -> None:
     links += '<a href="/blog">Blog</a><a href="/signing-tools">Signing</a>'
     document = parse(f"<body>{links}</body>")
     assert login_links(document, URL) == ["https://tools.example/konto", "https://tools.example/sign-in?x=1"]
+
+
+def test_form_of_a_page_without_tls_may_be_sent_with_it() -> None:
+    old = OldLogin("http://tools.example/login", OLD.names)
+    markup = form(USER + PASSWORD, "https://tools.example/session")
+    assert found(markup, old, old.url).form.action == "https://tools.example/session"
+    assert "may be foreign" in refused(form(USER + PASSWORD, "https://evil.example/"), old, old.url)

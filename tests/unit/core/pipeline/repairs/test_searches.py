@@ -413,3 +413,32 @@ async def test_rows_that_lead_to_other_pages_do_not_change_a_crawl() -> None:
     moved = moved_to("/workshop/")
     wrong = {new: html("<h1>We have moved</h1>", "News") for new in moved.values()}
     assert (await repairs(crawl_spec(), {**moved_pages(moved), **wrong}, moved=moved))[0] == []
+
+
+async def test_start_page_of_two_steps_is_not_moved_for_one_of_them() -> None:
+    spec = cast(dict[str, list[JSONValue]], list_spec())
+    spec["steps"].append({"id": "other", "actor": "extract_list", "config": {"item_selector": "p.offer"}})
+    pages = {f"{HOME}/tools": html("<p class=offer><a href=/a>A</a></p>"), f"{HOME}/": html("")}
+    pages[f"{HOME}/workshop/tools"] = html(f"<ul>{OLD_LIST}</ul>")
+    said = unsure((await repairs(cast(JSONValue, spec), pages))[0])
+    assert said.kind == "list"
+
+
+async def test_start_page_that_two_steps_fetch_is_changed_once() -> None:
+    spec = cast(dict[str, list[JSONValue]], list_spec())
+    again: JSONValue = {"id": "again", "actor": "fetch", "config": {"url": "${inputs.url}"}}
+    spec["steps"] += [again, spec["steps"][1]]
+    pages = {f"{HOME}/workshop/tools": html(f"<ul>{OLD_LIST}</ul>"), f"{HOME}/": html("")}
+    proposal = one((await repairs(cast(JSONValue, spec), {**pages, **detail_pages()}))[0])
+    apply_changes(cast(JSONValue, spec), proposal.changes)
+
+
+async def test_list_does_not_take_the_place_of_the_page_of_a_record() -> None:
+    spec: JSONValue = {
+        "steps": [
+            {"actor": "fetch", "config": {"url": f"{HOME}/tools/special"}},
+            {"actor": "extract_detail", "config": {"schema": {"title": "h1"}}},
+        ]
+    }
+    pages = {f"{HOME}/": html(""), f"{HOME}/workshop/tools": html(f"<ul>{OLD_LIST}</ul>")}
+    assert "no stored row has its address" in unsure((await repairs(spec, pages))[0]).reason

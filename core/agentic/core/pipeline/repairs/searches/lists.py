@@ -46,7 +46,10 @@ async def find_list_repairs(site: SiteView, part: StepPart) -> list[Repair]:
     if seen.tree is None:
         reason = f"{safe_url(seen.final_url)} is not HTML; read it with the actor json"
         return [RepairAbstention(kind="list", subject=part.subject, reason=reason)]
-    if not items_by(seen.tree, _selector(part)) and isinstance(find_list(seen.tree, await site.rows()), str):
+    is_gone = not items_by(seen.tree, _selector(part)) and isinstance(
+        find_list(seen.tree, await site.rows()), str
+    )
+    if is_gone and len(part.start.readers) == 1:  # for another step the page may be right
         start, tree = await find_start(site, part.start, "no longer shows the list")
         if start is not None and tree is not None:
             return [start, *await _on_page(site, part, tree)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from agentic.core.pipeline.repairs.proposals import Repair
+from agentic.core.pipeline.errors import shown_place
+from agentic.core.pipeline.expressions.references import ValuePath
+from agentic.core.pipeline.repairs.proposals import Repair, RepairAbstention, SpecChange
 from agentic.core.pipeline.repairs.searches.answers import find_json_repairs
 from agentic.core.pipeline.repairs.searches.crawls import find_crawl_repairs
 from agentic.core.pipeline.repairs.searches.lists import find_list_repairs
@@ -51,13 +53,22 @@ async def find_repairs(
         repair, _ = await find_start(site, start)
         if repair is not None:
             repairs.append(repair)
-    return _each_once(repairs)
+    return _without_conflicts(repairs)
 
 
-def _each_once(repairs: Sequence[Repair]) -> list[Repair]:
-    """Return the repairs without repetitions: two steps may read one start page."""
+def _without_conflicts(repairs: Sequence[Repair]) -> list[Repair]:
+    """Return the repairs with each change once; of two that differ at one place, the first."""
     found: list[Repair] = []
+    changes: dict[ValuePath, SpecChange] = {}
     for repair in repairs:
-        if repair not in found:
+        if isinstance(repair, RepairAbstention):
+            found += [repair] if repair not in found else []
+            continue
+        clashes = [one.place for one in repair.changes if changes.get(one.place, one) != one]
+        if clashes:
+            reason = f"another step needs another value at {shown_place(clashes[0])}; set it by hand"
+            found.append(RepairAbstention(kind=repair.kind, subject=repair.subject, reason=reason))
+        elif any(one.place not in changes for one in repair.changes):
             found.append(repair)
+            changes |= {one.place: one for one in repair.changes}
     return found

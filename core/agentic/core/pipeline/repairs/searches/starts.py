@@ -54,7 +54,7 @@ async def _found(site: SiteView, start: StartPart, why: str) -> tuple[Repair, Pa
     if not trees:
         return _unsure(start, f"{why}, and no page of the site has a name like it"), None
     rows = await site.rows()
-    if rows.by_url(start.url) is not None and "record" in start.readers:
+    if "record" in start.readers:
         return _record(site, start, why, trees, urls)
     found = choose_start(trees, rows)
     if isinstance(found, str):
@@ -102,7 +102,9 @@ async def _candidates(site: SiteView, start: StartPart) -> tuple[list[PageTree],
 def _record(
     site: SiteView, start: StartPart, why: str, trees: list[PageTree], urls: list[str]
 ) -> tuple[Repair, PageTree | None]:
-    row = next(row for row in site.stored if row.get("url") == start.url)
+    row = next((row for row in site.stored if row.get("url") == start.url), None)
+    if row is None:
+        return _unsure(start, f"{why}, and no stored row has its address", urls), None
     found = choose_record(trees, row)
     if isinstance(found, str):
         return _unsure(start, f"{why}; {found}", urls), None
