@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,6 +31,7 @@ repairs = typer.Typer(help="Show, accept, reject and undo repairs of pipelines."
 
 ASKED_WITH = "agentic.core.pipeline.drift.incidents.RepairAnswer"
 _CHARS = 34
+_WIDTH = 76
 
 RepairId = Annotated[str, typer.Argument(metavar="REPAIR", help="Id or unique prefix.")]
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="Agent.", autocompletion=agent_names)]
@@ -61,36 +63,15 @@ def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
 @repairs.command()
 def show(repair: RepairId, *, project: InProject = None, as_json: AsJson = False) -> None:
     """Show the changes of a repair, and the evidence for it."""
-    from agentic.mappers.catalog.repairs import find_repair, stored_repair
-
-    with opened_desk(project) as desk, desk.database.reading() as session:
-        row, agent = find_repair(session, desk.project_id, repair)
-        stored, run = stored_repair(row), row.run
-        name, decided_by = agent.agent_name, row.decided_by
-    if as_json:
-        facts = {"agent": name, "run_id": run or None, "decided_by": decided_by}
-        print_json(masked_data({**stored.model_dump(mode="json"), **facts}))
-        return
-    _show(stored, name, run, decided_by)
+    with opened_desk(project) as desk:
+        show_repair(desk, repair, as_json=as_json)
 
 
 @repairs.command()
 def accept(repair: RepairId, *, by: By = "", project: InProject = None) -> None:
     """Make a new version of the pipeline with a repair; a crawl that waits for it continues."""
-    from agentic.mappers.catalog.pipelines import as_written
-    from agentic.mappers.catalog.repairs import apply_repair, find_repair
-
-    who = by or acting_user()
     with opened_desk(project) as desk:
-        with desk.database.writing() as session:
-            row, agent = find_repair(session, desk.project_id, repair)
-            spec = as_written(_pipeline_of(agent))
-            stored = apply_repair(session, agent, row.id, spec, who=who, reason="agentic repairs accept")
-            run, name = row.run, agent.agent_name
-        _check_applied(stored)
-        say(f"version {stored.version} of the pipeline of {name} has the repair")
-        say(f"undo it with: agentic repairs rollback {name}")
-        _answer(desk, stored, run, who)
+        accept_repair(desk, repair, by or acting_user())
 
 
 @repairs.command()
@@ -183,6 +164,58 @@ def export(
     say(f"wrote {out} with {len(fitting)} repaired places; run it with: agentic run {out}")
 
 
+def show_repair(desk: Desk, repair: str, *, as_json: bool = False) -> None:
+    """Print a repair.
+
+    Args:
+        desk: Of its project.
+        repair: Its id, or a unique prefix.
+        as_json: Print JSON.
+
+    Raises:
+        UnknownRepairError: No repair matches, or several do.
+    """
+    from agentic.mappers.catalog.repairs import find_repair, stored_repair
+
+    with desk.database.reading() as session:
+        row, agent = find_repair(session, desk.project_id, repair)
+        stored, run = stored_repair(row), row.run
+        name, decided_by = agent.agent_name, row.decided_by
+    if as_json:
+        facts = {"agent": name, "run_id": run or None, "decided_by": decided_by}
+        print_json(masked_data({**stored.model_dump(mode="json"), **facts}))
+        return
+    _show(stored, name, run, decided_by)
+
+
+def accept_repair(desk: Desk, repair: str, who: str) -> None:
+    """Apply a repair, and answer the crawl that waits for it.
+
+    If this process dies in between, a second call answers.
+
+    Args:
+        desk: Of its project.
+        repair: Its id, or a unique prefix.
+        who: Who decides.
+
+    Raises:
+        UnknownRepairError: No repair matches, or several do.
+        OptionError: It cannot be applied.
+    """
+    from agentic.mappers.catalog.pipelines import as_written
+    from agentic.mappers.catalog.repairs import apply_repair, find_repair
+
+    with desk.database.writing() as session:
+        row, agent = find_repair(session, desk.project_id, repair)
+        spec = as_written(_pipeline_of(agent))
+        stored = apply_repair(session, agent, row.id, spec, who=who, reason="agentic repairs accept")
+        run, name = row.run, agent.agent_name
+    _check_applied(stored)
+    say(f"version {stored.version} of the pipeline of {name} has the repair")
+    say(f"undo it with: agentic repairs rollback {name}")
+    _answer(desk, stored, run, who)
+
+
 def _pipeline_of(agent: AgentModel) -> PipelineSpec:
     """Return the pipeline of an agent as it was written.
 
@@ -221,7 +254,8 @@ def _answer(desk: Desk, stored: StoredRepair, run: str, who: str) -> None:
         return
     answers: dict[str, JSONValue] = {one.id: "repair" for one in asked}
     desk.decide(lambda service: service.handle(run).answer(answers, who))
-    say(f"run {shown_id(run)} continues on a worker; without one: agentic executions retry {shown_id(run)}")
+    say(f"run {shown_id(run)} continues on a worker")
+    say(f"without a worker, continue with: agentic executions retry {shown_id(run)}")
 
 
 def _questions(desk: Desk, run: str, repair_id: str) -> Sequence[OpenRequest]:
@@ -271,13 +305,19 @@ def _show_part(part: Repair) -> None:
     from agentic.core.pipeline.repairs.proposals import RepairAbstention
 
     if isinstance(part, RepairAbstention):
-        say(harmless(f"  {part.subject}: not found; {part.reason}"))
+        say(harmless(f"  {part.subject}: not found"))
+        _say_wrapped(part.reason)
         return
     say(harmless(f"  {part.subject}: score {part.score:.2f}, runner-up {part.runner_up:.2f}"))
-    say(harmless(f"    {part.note}"))
+    _say_wrapped(part.note)
     for one in part.evidence:
         same = "as stored" if one.old == one.new else f"stored: {_short(one.old)}"
         say(harmless(f"    {_short(one.new)} ({same}) on {_path(one.url)}"))
+
+
+def _say_wrapped(text: str) -> None:
+    for line in textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False):
+        say(harmless(f"    {line}"))
 
 
 def _short(value: JSONValue) -> str:

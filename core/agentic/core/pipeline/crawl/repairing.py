@@ -90,7 +90,7 @@ class CrawlRepair:
         readings = [
             await self._read_all(number, rules, new, proof.pages) for new in _rules_by_place(rules, found)
         ]
-        places, doubts = proved_places(found, readings, proof)
+        places, doubts = proved_places(rules, found, readings, proof)
         is_part = incident.cause is Cause.VARIANT
         new = {
             name: repaired_rule(rules[name], kept, broken[name], is_part=is_part)
@@ -113,7 +113,7 @@ class CrawlRepair:
         return [await _read(processor, number, page.page) for page in pages]
 
     async def _pages(self, number: int, fields: Collection[str]) -> list[LookedAtPage]:
-        """Return pages of the new layout, those with most stored values first.
+        """Return pages of the new layout.
 
         Some of them have a row without a value for one of the fields: a place that gives one there is wrong.
         """
@@ -124,7 +124,7 @@ class CrawlRepair:
         for url in (*chosen, *drifted.suspects):
             if len(found) < MOST_FETCHED and (page := await self._page(url, number)) is not None:
                 found.append(replace(page, is_suspect=url in drifted.suspects))
-        return sorted(found, key=lambda page: -_count_values(page.row))
+        return found
 
     async def _page(self, url: str, number: int) -> LookedAtPage | None:
         """Return a page with its fields; None if it cannot be fetched, or something else is shown."""
@@ -170,11 +170,12 @@ def _chosen(
 
 
 def _parted(pages: Sequence[LookedAtPage]) -> tuple[Sequence[LookedAtPage], Sequence[LookedAtPage]]:
-    """Return the pages to find places on, and those to prove them on; both begin with the best rows."""
-    if len(pages) < MIN_PROVED:
-        return pages, ()
-    makers = [*range(0, len(pages), 2)][: min(MAKERS, len(pages) // 2)]
-    return [pages[at] for at in makers], [page for at, page in enumerate(pages) if at not in makers]
+    """Return the pages to find places on, whose rows say most, and those to prove them on."""
+    from agentic.core.pipeline.repairs.fields import most_telling
+
+    ordered = most_telling(pages)
+    count = min(MAKERS, len(pages) // 2) if len(pages) >= MIN_PROVED else len(pages)
+    return ordered[:count], ordered[count:]
 
 
 def _rules_by_place(
@@ -203,10 +204,6 @@ def _rule_of(incident: Incident, step: CrawlStep) -> int | None:
     """Return the number of the rule that reads the pages of an incident."""
     kinds = [kind_of(rule).key for rule in step.details]
     return kinds.index(incident.kind) if incident.kind in kinds else None
-
-
-def _count_values(row: Mapping[str, JSONValue]) -> int:
-    return sum(value not in EMPTY for value in row.values())
 
 
 def _schema(step: CrawlStep, number: int) -> Mapping[str, JSONValue] | None:

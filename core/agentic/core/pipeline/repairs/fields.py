@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -31,6 +32,9 @@ Fault = Literal["missing", "odd", "repeated"]
 
 MAX_PLACES = 8
 """Places of a repaired rule: the new ones, and the old ones behind them."""
+
+TRIED_FIRST = 3
+"""Pages that are tried as the first one."""
 
 SAME = 0.9
 FEW = 3
@@ -80,6 +84,21 @@ def broken_fields(
     return found
 
 
+def most_telling(pages: Sequence[LookedAtPage]) -> list[LookedAtPage]:
+    """Return pages with those first whose rows say most: many values, which no other row has.
+
+    A value such as 0, which half of the rows have, stands in many places of a page.
+    """
+    rows = [_plain_row(page.row) for page in pages]
+    times = Counter((name, str(value)) for row in rows for name, value in row.items())
+
+    def order(at: int) -> tuple[int, int]:
+        row = rows[at]
+        return -len(row), sum(times[name, str(value)] for name, value in row.items())
+
+    return [pages[at] for at in sorted(range(len(pages)), key=order)]
+
+
 def find_places(
     rules: Mapping[str, JSONValue],
     pages: Sequence[LookedAtPage],
@@ -96,7 +115,13 @@ def find_places(
     """
     known = _wrappers(rules, pages, broken, learnt)
     stored = [StoredPage(page.tree, _plain_row(page.row) or None) for page in pages]
-    found = repair(known, stored, [name for name in broken if name in known])
+    found: dict[str, Found | Abstained] = {}
+    left = [name for name in broken if name in known]
+    # The first page has the candidates, and its value may say little: "0" stands in many places.
+    for first in range(min(TRIED_FIRST, max(1, len(stored)))):
+        tried = repair(known, [*stored[first:], *stored[:first]], left) if left else {}
+        found = {**tried, **found} | {name: one for name, one in tried.items() if isinstance(one, Found)}
+        left = [name for name in left if not isinstance(found[name], Found)]
     for name in broken:
         if name not in known:
             reason = f"the rule of {name!r} is more than a text at a place; correct it by hand"
@@ -166,10 +191,11 @@ def _wrappers(
 
 
 def _hits(wrapper: Wrapper, tree: PageTree) -> list[int]:
-    return next((hits for locator in wrapper.locators if (hits := _find(locator, tree))), [])
+    return next((hits for locator in wrapper.locators if (hits := hits_at(locator, tree))), [])
 
 
-def _find(locator: Locator, tree: PageTree) -> list[int]:
+def hits_at(locator: Locator, tree: PageTree) -> list[int]:
+    """Return the visible elements that a place leads to; none for a place in data."""
     try:
         return locator.find(tree)
     except (ValueError, TypeError):  # an expression for a number, or that only actors read

@@ -10,7 +10,7 @@ from agentic.core.pipeline.drift.profiles import Expectation
 from agentic.core.pipeline.drift.values import seen
 from agentic.core.pipeline.drift.watching import looks_odd
 from agentic.core.pipeline.expressions.references import ValuePath
-from agentic.core.pipeline.repairs.fields import EMPTY, FEW, LookedAtPage, Values, is_same
+from agentic.core.pipeline.repairs.fields import EMPTY, FEW, LookedAtPage, Values, hits_at, is_same
 from agentic.core.pipeline.repairs.proposals import (
     ProposalEvidence,
     Repair,
@@ -57,6 +57,17 @@ class Proof:
         """All pages, in the order of each reading."""
         return [*self.makers, *self.provers]
 
+    def is_optional(self, name: str) -> bool:
+        """Return whether some healthy pages have no value for a field."""
+        return self.usual_missing(name) > 0 or any(self.lacks(page, name) for page in self.pages)
+
+    def usual_missing(self, name: str) -> float:
+        """Return the share of healthy pages without a value for a field; 0 if none were learnt."""
+        profile = self.expected.profile.fields.get(name)
+        runs = list(profile.runs.values()) if profile is not None else []
+        total = sum(run.pages for run in runs)
+        return sum(run.missing for run in runs) / total if total else 0.0
+
     def lacks(self, page: LookedAtPage, name: str) -> bool:
         """Return whether the stored row says that a page has no value for a field.
 
@@ -82,26 +93,47 @@ class Findings:
 
 
 def proved_places(
-    found: Mapping[str, Found | Abstained], readings: Sequence[Reading], proof: Proof
+    rules: Mapping[str, JSONValue],
+    found: Mapping[str, Found | Abstained],
+    readings: Sequence[Reading],
+    proof: Proof,
 ) -> tuple[dict[str, list[Locator]], dict[str, str]]:
     """Return the new places of each field that prove themselves, and why a field has none.
 
     Args:
-        found: The new places of each field.
+        rules: Of all fields, in effect.
+        found: The new places of each broken field.
         readings: All pages, read with the first place of each field, with the second, and so on.
         proof: The pages.
     """
+    firsts = {name: locators_of(rule)[:1] for name, rule in rules.items() if name not in found}
+    firsts |= {name: [*one.locators[:1]] for name, one in found.items() if isinstance(one, Found)}
     kept: dict[str, list[Locator]] = {}
     doubts: dict[str, str] = {}
     for name, one in found.items():
         if isinstance(one, Abstained):
             continue
-        whys = [doubt(name, reading, proof) for reading in readings[: len(one.locators)]]
-        kept[name] = [place for place, why in zip(one.locators, whys, strict=False) if not why]
-        if not kept[name]:
+        others = [place for other, places in firsts.items() if other != name for place in places]
+        whys = [
+            doubt(name, reading, proof) or _neighbour(name, place, others, proof)
+            for place, reading in zip(one.locators, readings, strict=False)
+        ]
+        if proved := [place for place, why in zip(one.locators, whys, strict=True) if not why]:
+            kept[name] = proved
+        else:
             doubts[name] = whys[0]
-            del kept[name]
     return kept, doubts
+
+
+def _neighbour(name: str, place: Locator, others: Sequence[Locator], proof: Proof) -> str:
+    """Return why a place gives another field where its own is missing; "" if it does not."""
+    if not proof.is_optional(name):
+        return ""
+    for page in proof.pages:
+        further = {*hits_at(place, page.tree)[1:]}
+        if any(further.intersection(hits_at(other, page.tree)[:1]) for other in others):
+            return f"the new place of {name!r} gives another field on pages without {name!r}"
+    return ""
 
 
 def doubt(name: str, reading: Reading, proof: Proof) -> str:
@@ -123,7 +155,7 @@ def _doubts(name: str, reading: Reading, proof: Proof) -> Iterator[str]:
     ]
     found = [value for _, value in pairs if value not in EMPTY]
     missing = len(pairs) - len(found)
-    if missing and missing >= len(pairs) * min(1.0, _usual_missing(name, proof) + MORE_OFTEN):
+    if missing and missing >= len(pairs) * min(1.0, proof.usual_missing(name) + MORE_OFTEN):
         yield f"no value on {missing} of {len(pairs)} other"
     compared = [(value, page.row[name]) for page, value in pairs if _has_both(page, name, value)]
     wrong = sum(not is_same(value, stored) for value, stored in compared)
@@ -216,14 +248,6 @@ def _evidence(name: str, found: Found, reading: Reading, proof: Proof) -> tuple[
         for one in found.evidence
     ]
     return tuple(shown[:SHOWN_PAGES])
-
-
-def _usual_missing(name: str, proof: Proof) -> float:
-    """Return the share of healthy pages without a field; 0 if none were learnt."""
-    profile = proof.expected.profile.fields.get(name)
-    runs = list(profile.runs.values()) if profile is not None else []
-    total = sum(run.pages for run in runs)
-    return sum(run.missing for run in runs) / total if total else 0.0
 
 
 def _score(name: str, found: Found, reading: Reading, proof: Proof) -> float:

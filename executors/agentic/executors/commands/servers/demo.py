@@ -24,6 +24,7 @@ from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.commands.servers.up import shown_urls
 from agentic.executors.commands.shared.database import current_database, opened
+from agentic.executors.commands.shared.options import OptionError
 from agentic.executors.commands.shared.views import execution_row
 from agentic.executors.errors import ExecutionFailedError
 
@@ -57,12 +58,21 @@ def demo(
     with_model: Annotated[
         bool, typer.Option("--agents", help="A third agent labels the products with a fake language model.")
     ] = False,
+    drift: Annotated[
+        bool, typer.Option("--drift", help="A shop is redesigned in mid-crawl, and its pipeline is repaired.")
+    ] = False,
 ) -> None:
     """Start all services, run two agents on a Celery worker, show the stored rows, stop all.
 
     Uses its own folder, `demo` in AGENTIC_HOME, and its own servers. The database
-    stays: in a second demo the same rows are unchanged.
+    stays: in a second demo the same rows are unchanged. With --drift it is another
+    story, in the folder `demo-drift`, which begins anew each time.
     """
+    if drift:
+        if live or with_model:
+            raise OptionError("--drift is a story of its own: leave --live and --agents out")
+        _demo_drift(own_settings(load_settings().home / "demo-drift"))
+        return
     settings = own_settings(load_settings().home / "demo")
     # The items' keys are shop URLs: on the same port the next demo finds the same items.
     port = free_port(FAKES_PORT)
@@ -73,6 +83,28 @@ def demo(
     console.print(f"database   {where} (kept for inspection)", markup=False, highlight=False, soft_wrap=True)
     if failed:
         raise ExecutionFailedError(f"{failed} of the demo's executions failed; see the table above")
+
+
+def _demo_drift(settings: Settings) -> None:
+    """Tell the story of a redesign, with a database of its own that begins empty."""
+    from agentic.executors.commands.servers.drift_demo import PRODUCTS, tell_story
+
+    for leftover in settings.home.glob("agentic.db*"):
+        leftover.unlink()
+    migrate(settings)
+    port = free_port(FAKES_PORT)
+
+    async def with_fakes() -> None:
+        shop = _fakes_service(port, "--products", str(PRODUCTS))
+        async with ServiceSupervisor(settings.home, [shop]) as supervisor:
+            with opened(current_database(settings)) as database:
+                await asyncio.to_thread(tell_story, settings, database, supervisor.urls["fakes"])
+
+    asyncio.run(with_fakes())
+    where = settings.home.absolute() / "agentic.db"
+    console.print(
+        f"\ndatabase   {where} (kept for inspection)", markup=False, highlight=False, soft_wrap=True
+    )
 
 
 def own_settings(home: Path) -> Settings:
@@ -116,22 +148,31 @@ def services(settings: Settings, port: int) -> list[Service]:
     """
     from agentic.executors.workers.services import worker_service
 
+    fakes = _fakes_service(port)
+    alone = {f"AGENTIC_{name.upper()}": "" for name in _SERVERS}
+    worker = worker_service(settings.home)
+    worker = replace(worker, env={**worker.env, **alone, "AGENTIC_PROJECT": PROJECT})
+    return [nats_service(settings.home), valkey_service(settings.home), fakes, worker]
+
+
+def _fakes_service(port: int, *options: str) -> Service:
+    """Return the fakes as a service.
+
+    Raises:
+        MissingServerError: The fakes are not installed.
+    """
     if find_spec("agentic.fakes") is None:
         raise MissingServerError("`agentic fakes`", "agentic-fakes", alternative="")
 
     async def fakes_answer() -> bool:
         return bool(await first_answer(port, b"GET /shop/ HTTP/1.0\r\n\r\n"))
 
-    fakes = Service(
+    return Service(
         "fakes",
-        [sys.executable, "-m", "agentic.core.cli", "fakes", "serve", "--port", str(port)],
+        [sys.executable, "-m", "agentic.core.cli", "fakes", "serve", "--port", str(port), *options],
         urls={"fakes": f"http://127.0.0.1:{port}"},
         ready=fakes_answer,
     )
-    alone = {f"AGENTIC_{name.upper()}": "" for name in _SERVERS}
-    worker = worker_service(settings.home)
-    worker = replace(worker, env={**worker.env, **alone, "AGENTIC_PROJECT": PROJECT})
-    return [nats_service(settings.home), valkey_service(settings.home), fakes, worker]
 
 
 def agents(port: int, *, live: bool, with_model: bool = False) -> list[AgentFacts]:

@@ -19,13 +19,14 @@ from agentic.core.pipeline.repairs.fields import (
     broken_fields,
     find_places,
     is_same,
+    most_telling,
     repaired_rule,
     tree_of,
 )
 from agentic.core.pipeline.repairs.proposals import RepairAbstention, RepairProposal
 from agentic.core.pipeline.repairs.proving import Findings, Proof, doubt, judged, proved_places
 from agentic.core.types import JSONValue
-from agentic.core.wrappers import Found
+from agentic.core.wrappers import Found, Locator, LocatorKind
 
 RULES: Mapping[str, JSONValue] = {
     "title": "h1.product-title",
@@ -65,7 +66,7 @@ def test_new_places_are_found_by_rows_and_proved_on_other_pages() -> None:
         {"title": lamp.title, "price": float(lamp.price), "parts": [*lamp.parts]} for lamp in LAMPS[:3]
     ]
     proof = Proof([page(lamp) for lamp in LAMPS[:2]], [page(LAMPS[2])], NOTHING_KNOWN, FAULTS)
-    places, doubts = proved_places(found, [right] * 5, proof)
+    places, doubts = proved_places(RULES, found, [right] * 5, proof)
     assert ({*places} >= {"title", "price"}, doubts) == (True, {})
     new = {name: repaired_rule(RULES[name], one, "missing", is_part=False) for name, one in places.items()}
     repairs, checked = judged(RULES, Findings(found, doubts, new), ("schema",), right, proof)
@@ -78,6 +79,12 @@ def test_new_places_are_found_by_rows_and_proved_on_other_pages() -> None:
     assert change.new["type"] == "number"
 
 
+def test_pages_with_many_values_of_their_own_come_first() -> None:
+    common, rare, poor = page(LAMPS[0], price=0), page(LAMPS[1], price=7), page(LAMPS[2], title=None)
+    others = [page(LAMPS[0], price=0) for _ in range(2)]
+    assert most_telling([poor, common, *others, rare]) == [rare, common, *others, poor]
+
+
 def test_places_that_are_wrong_on_other_pages_are_left_out_and_without_any_there_is_no_proposal() -> None:
     found = find_places(RULES, [page(lamp) for lamp in LAMPS[:2]], ["price"], {})
     one = found["price"]
@@ -86,14 +93,35 @@ def test_places_that_are_wrong_on_other_pages_are_left_out_and_without_any_there
     proof = Proof([], [page(LAMPS[2])], NOTHING_KNOWN, ["price"])
     wrong: list[Values | None] = [{"price": 77.0}]
     right: list[Values | None] = [{"price": 18.5}]
-    places, _ = proved_places(found, [wrong, right, *[wrong] * 3], proof)
+    places, _ = proved_places(RULES, found, [wrong, right, *[wrong] * 3], proof)
     assert places == {"price": [one.locators[1]]}
-    places, doubts = proved_places(found, [wrong] * 5, proof)
+    places, doubts = proved_places(RULES, found, [wrong] * 5, proof)
     assert places == {}
     ((repair,), _) = judged(RULES, Findings(found, doubts, {}), ("schema",), right, proof)
     assert isinstance(repair, RepairAbstention)
     assert repair.reason == (
         "the new place of 'price' has another value than the stored row on 1 of 1 other pages"
+    )
+
+
+def test_a_place_that_gives_another_field_where_an_optional_one_is_missing_is_left_out() -> None:
+    found = find_places(RULES, [page(lamp) for lamp in LAMPS[:2]], ["price"], {})
+    one = found["price"]
+    assert isinstance(one, Found)
+    stock, loose = Locator(LocatorKind.CSS, "dl dd"), Locator(LocatorKind.CSS, "b, dl dd")
+    found = {"price": replace(one, locators=(loose,))}
+    right: list[list[Values | None]] = [[{"price": 18.5}]]
+    needed = Proof([], [page(LAMPS[2])], NOTHING_KNOWN, ["price"])
+    rules = {**RULES, "stock": stock.path}
+    assert proved_places(rules, found, right, needed) == ({"price": [loose]}, {})
+    some: list[dict[str, JSONValue]] = [
+        {"price": number + 0.5 if number % 2 else None} for number in range(40)
+    ]
+    optional = replace(needed, expected=Expectation(profile_of([pages(some), pages(some)])))
+    places, doubts = proved_places(rules, found, right, optional)
+    assert (places, doubts["price"]) == (
+        {},
+        "the new place of 'price' gives another field on pages without 'price'",
     )
 
 
