@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from agentic.core.types import JSONValue
 from agentic.core.wrappers.building.matching import ExampleMatch, fits, is_amount_text, matches, reading_of
+from agentic.core.wrappers.candidates import MAX_ELEMENTS, MAX_TEXT_CHARS
 from agentic.core.wrappers.data import DataValue, read_data_values
 from agentic.core.wrappers.fingerprints import Fingerprint
 from agentic.core.wrappers.locators import (
@@ -26,7 +27,7 @@ from agentic.core.wrappers.ranking import PageFacts, aims_of, rank
 from agentic.core.wrappers.selecting import SelectorIndex, cost_of
 from agentic.core.wrappers.tree import LABEL_CHARS, PageTree
 from agentic.core.wrappers.values import Kind, shape_of
-from agentic.core.wrappers.words import plain
+from agentic.core.wrappers.words import plain, words_of
 from agentic.core.wrappers.wrapper import Wrapper
 
 _TRIED = 10
@@ -248,16 +249,50 @@ def _matches(name: str, wrappers: Mapping[str, Wrapper], page: _Page) -> list[Ex
         wanted = [plain(one) for one in example]
         ranked = rank(page.facts, name, aim, wrappers, {})
         holding = [one for one in ranked if set(wanted) <= set(map(plain, one.candidate.texts))]
-        return [ExampleMatch(one.candidate.numbers, "", "same", one.score) for one in holding[:_TRIED]]
+        grouped = [ExampleMatch(one.candidate.numbers, "", "same", one.score) for one in holding[:_TRIED]]
+        return grouped or list(_scattered(page.tree, set(wanted)))
     found = list(islice(matches(page.tree, example), 400))
     if not found:
         return []
     aim = aims_of(wrappers)[name]
     scores = {one.candidate.numbers[0]: one.score for one in rank(page.facts, name, aim, wrappers, {})}
     least = min(scores.values(), default=0.0)
-    found = [one._replace(score=one.score + scores.get(one.numbers[0], least)) for one in found]
+    words = frozenset(words_of(name))
+    found = [
+        one._replace(
+            score=one.score + scores.get(one.numbers[0], least) + _named(page.tree, one.numbers[0], words)
+        )
+        for one in found
+    ]
     ordered = sorted(found, key=lambda one: (-one.score, one.numbers[0]))
     return ordered[:_TRIED]
+
+
+def _scattered(tree: PageTree, wanted: set[str]) -> Iterator[ExampleMatch]:
+    """Yield lists whose items are in several parts of a page: elements of one name, class and parent."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for number in range(min(len(tree), MAX_ELEMENTS)):
+        if 0 < tree.length(number) <= MAX_TEXT_CHARS:
+            parent = tree.tags[tree.parents[number]] if tree.parents[number] >= 0 else ""
+            alike.setdefault((tree.tags[number], parent, *_classes(tree, number)[:1]), []).append(number)
+    for numbers in alike.values():
+        first = [number for number in numbers if tree.plain(number) in wanted]
+        if len({tree.plain(number) for number in first}) < len(wanted):
+            continue
+        home = next(one for one in tree.ancestors(first[0]) if tree.is_within(first[-1], one))
+        there = tuple(number for number in numbers if tree.is_within(number, home) and tree.text(number))
+        yield ExampleMatch(there, "", "same", 0.0)
+
+
+def _classes(tree: PageTree, number: int) -> Sequence[str]:
+    given = tree.elements[number].attrs.get("class")
+    return given.split() if isinstance(given, str) else tuple(given or ())
+
+
+def _named(tree: PageTree, number: int, words: frozenset[str]) -> float:
+    """Return the share of the words of a field that its label or the names around an element have."""
+    there = {*tree.label_words(number), *tree.context(number)}
+    return len(words & there) / len(words) if words else 0.0
 
 
 def _ways(

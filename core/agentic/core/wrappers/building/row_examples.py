@@ -123,12 +123,15 @@ def are_rows(found: FoundRows, index: SelectorIndex, examples: Sequence[Row]) ->
     if is_short or _are_labels(index.tree, found.offer.rows):
         return False
     inside = [name for name in examples[0] if any(one.name == name for one in found.offer.fields)]
-    return not all(_is_elsewhere(index.tree, found.offer.rows, examples[0][name]) for name in inside)
+    rows = found.offer.rows
+    if found.offer.reaches_next:
+        rows = (index.tree.parents[rows[0]],)
+    return not all(_is_elsewhere(index.tree, rows, examples[0][name]) for name in inside)
 
 
 def _is_elsewhere(tree: PageTree, rows: Sequence[int], value: Example) -> bool:
     """Return whether a value stands outside of rows, too."""
-    places = [match.numbers[0] for match in _matches(tree, value)]
+    places = [match.numbers[0] for match in _matches(tree, value) if match.reading != "part"]
     return any(_row_of(tree, rows, place) is None and _is_leaf(tree, place) for place in places)
 
 
@@ -221,6 +224,8 @@ def _field(
             continue
         found = [column.texts[one.place] for one in shown]
         kind, regex = reading_of(held[0], [one.value for one in shown], found, column.texts)
+        if held[0].reading == "part" and not regex:
+            continue  # the value stands somewhere in a longer text
         field = OfferedField(
             name, column.label, tuple(locators), column.texts, column.is_list, column.attr, kind, regex
         )
