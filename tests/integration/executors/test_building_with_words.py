@@ -143,6 +143,13 @@ def test_fields_that_a_list_lacks_are_read_from_the_pages_that_it_leads_to(
     assert any(isinstance(row["rating"], float) for row in rows)
 
 
+def test_page_of_one_record_is_tried_on_pages_like_it(fakes: FakeServer, tmp_path: Path) -> None:
+    result = build(f"{fakes.url}/shop/product/1", "rated", "--out", str(tmp_path / "lamp.yaml"))
+    assert result.exit_code == 0, result.exception
+    assert "Values on 3 pages" in result.output
+    assert "record: lamp, the page itself" in result.output
+
+
 def test_articles_of_a_newspaper_are_read(fakes: FakeServer) -> None:
     spec = spec_of(build(f"{fakes.url}/news/", "articles"))
     fields = spec["steps"][1]["config"]["fields"]

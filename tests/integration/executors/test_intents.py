@@ -20,6 +20,14 @@ PRODUCT = {"title": {"selector": "h1", "required": True}, "price": {"selector": 
 
 INTENTS: dict[str, dict[str, Any]] = {
     "page": {"url": "shop/product/1", "fields": PRODUCT},
+    "rows": {
+        "url": "shop/category/lamps",
+        "items": "ul.products li",
+        "next": "a.next",
+        "fields": {**PRODUCT, "title": "a.product"},
+        "filters": [{"field": "price", "op": "<", "value": 900}],
+        "limit": 3,
+    },
     "list": {"url": "shop/category/lamps", "items": ".product", "fields": PRODUCT, "limit": 3},
     "search": {"url": "shop/", "items": ".product", "keywords": ["copper"], "fields": PRODUCT, "limit": 3},
     "site": {"url": "shop/", "details": ["/shop/product/*"], "fields": PRODUCT, "limit": 12},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentic.core.types import JSONValue
 from agentic.executors.building.looks import Looks, open_looks
-from agentic.executors.building.plans import Plan, PlanKind
+from agentic.executors.building.plans import Plan, PlanKind, alike
 from agentic.executors.building.tables import Checked, check_plan
 from agentic.executors.commands.shared.options import OptionError
 
@@ -135,6 +135,9 @@ class _Site:
 
     async def fetch(self, url: str) -> PageTree:
         return await self._looks.tree(url)
+
+    async def alike(self, url: str) -> Sequence[str]:
+        return [tree.url for tree in await alike(url, self._looks)]
 
     async def read(self, intent: IntentSpec, url: str) -> Sequence[Mapping[str, JSONValue]]:
         if intent.kind != "rows":

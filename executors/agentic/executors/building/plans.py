@@ -102,7 +102,7 @@ async def plan_of_offer(
         trees = await _further(asked.url, offer, looks)
         urls = [tree.url for tree in trees]
         return Plan("rows", intent, locators, urls, {}, _row_notes(offer, fields))
-    trees = await _alike(asked, looks)
+    trees = await alike(asked.url, looks)
     return Plan("page", intent, locators, [tree.url for tree in trees], {})
 
 
@@ -116,7 +116,7 @@ async def _page(asked: BuildRequest, looks: Looks, rows: Sequence[ExampleRow]) -
     urls = list(dict.fromkeys([*first[:MAX_EXAMPLE_PAGES], *asked.pages]))
     trees = [await looks.tree(url) for url in urls]
     if len(trees) < PAGES:
-        trees += [one for one in await _alike(asked, looks) if one.url not in {tree.url for tree in trees}]
+        trees += [one for one in await alike(asked.url, looks) if one.url not in {tree.url for tree in trees}]
     examples = [_values_on(url, asked.url, rows) for url in urls]
     fields = _built(trees, examples)
     intent = IntentSpec(
@@ -297,11 +297,11 @@ async def _further(url: str, offer: Offer, looks: Looks) -> list[PageTree]:
     return trees
 
 
-async def _alike(asked: BuildRequest, looks: Looks) -> list[PageTree]:
+async def alike(url: str, looks: Looks) -> list[PageTree]:
     """Return the page and up to two pages that it links to and that have its layout."""
     from agentic.core.wrappers.building import links_of_kind
 
-    first = await looks.tree(asked.url)
+    first = await looks.tree(url)
     likely = await looks.likely_trees(links_of_kind(first)[: 2 * PAGES], PAGES)
     return [first, *(tree for tree in likely if _overlap(first, tree) >= SAME_LAYOUT)][:PAGES]
 

@@ -53,6 +53,10 @@ class WordsSite(Protocol):
         """Return a page. Raises ``AgenticError`` if it cannot be fetched or read."""
         ...
 
+    async def alike(self, url: str) -> Sequence[str]:
+        """Return the addresses of pages that a page links to and that have its layout, itself first."""
+        ...
+
     async def read(self, intent: IntentSpec, url: str) -> Items:
         """Return the items that a pipeline of an intent reads from a page that was fetched."""
         ...
@@ -223,7 +227,10 @@ async def _reached(urls: Iterable[str], wanted: int, site: WordsSite) -> dict[st
 
 
 async def _pages_of(record: Offer, urls: Sequence[str], site: WordsSite) -> tuple[str, ...]:
-    """Return the given pages, and of a list further ones on its own host, to try a pipeline on."""
+    """Return the given pages and others to try a pipeline on: like them, or further ones of a list's host."""
+    if record.kind is OfferKind.PAGE:
+        others = await site.alike(urls[0]) if len(urls) < TRIED_PAGES else ()
+        return tuple(dict.fromkeys([*urls, *others]))[: max(TRIED_PAGES, len(urls))]
     found, host = list(urls), urlsplit(urls[0]).netloc
     further = list(record.paging.urls) if record.paging is not None else []
     while len(found) < TRIED_PAGES:

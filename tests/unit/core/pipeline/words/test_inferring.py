@@ -66,6 +66,9 @@ class MemorySite:
             raise ActorError(f"{url} is missing", failure_class="http_404", status=404)
         return self.tree(url)
 
+    async def alike(self, url: str) -> Sequence[str]:
+        return [one for one in self.pages if one.startswith(f"{LIST}/")]
+
     def tree(self, url: str) -> PageTree:
         return PageTree(parse(self.pages[url], positions=False), url)
 
@@ -175,6 +178,17 @@ async def test_list_is_tried_on_its_further_pages_of_the_same_host() -> None:
     with pytest.raises(FieldNotOnPageError, match=r"no record on .*page=2 has price") as caught:
         await inferred(other, *answers)
     assert (caught.value.field, caught.value.url) == ("price", f"{LIST}?page=2")
+
+
+async def test_fields_of_a_page_are_tried_on_pages_of_its_layout() -> None:
+    site = shop()
+    page = f"{LIST}/1"
+    offers = find_offers([site.tree(page)])
+    answers = wanted(TITLE, RATING), picking(offers, len(offers) - 1, title="title", rating="rating")
+    found = await infer_intent(ScriptedModel(answers), "the lamp", [page], site)
+    assert (found.intent.kind, found.intent.url) == ("page", page)
+    assert list(found.checked) == [f"{LIST}/{number}" for number in (1, 2, 3)]
+    assert found.values == {"title": 3, "rating": 3}
 
 
 async def test_type_that_the_texts_do_not_have_becomes_a_text() -> None:
