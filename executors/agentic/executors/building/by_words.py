@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agentic.core.types import JSONValue
 from agentic.executors.building.looks import Looks, open_looks
 from agentic.executors.building.plans import Plan, PlanKind, alike
-from agentic.executors.building.tables import Checked, check_plan
+from agentic.executors.building.tables import Checked, check_plan, read_page
 from agentic.executors.commands.shared.options import OptionError
 
 if TYPE_CHECKING:
@@ -140,10 +140,7 @@ class _Site:
         return [tree.url for tree in await alike(url, self._looks)]
 
     async def read(self, intent: IntentSpec, url: str) -> Sequence[Mapping[str, JSONValue]]:
-        if intent.kind != "rows":
-            return await self._looks.read("extract_detail", {"schema": intent.fields}, url)
-        config: dict[str, JSONValue] = {"item_selector": intent.items, "fields": intent.fields}
-        return await self._looks.read("extract_list", config, url)
+        return await read_page(intent, url, self._looks)
 
 
 def _notes(found: InferredIntent, model: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from agentic.executors.building.looks import Looks
 from agentic.executors.building.plans import Plan
 
 if TYPE_CHECKING:
+    from agentic.core.pipeline import IntentSpec
     from agentic.core.wrappers import Offer
 
 _EMPTY: tuple[JSONValue, ...] = (None, "", [], {})
@@ -36,15 +37,18 @@ class Checked:
 
 async def check_plan(plan: Plan, looks: Looks) -> dict[str, Checked]:
     """Return the values that the actors of the pipeline read for each field."""
-    intent = plan.intent
-    if plan.kind == "rows":
-        given: dict[str, JSONValue] = {"item_selector": intent.items, "link_selector": intent.link}
-        given["reaches_next"] = intent.reaches_next
-        config = {name: value for name, value in given.items() if value} | {"fields": intent.fields}
-        pages = [await looks.read("extract_list", config, url) for url in plan.urls]
-    else:
-        pages = [await looks.read("extract_detail", {"schema": intent.fields}, url) for url in plan.urls]
-    return {name: _checked(name, pages) for name in intent.fields}
+    pages = [await read_page(plan.intent, url, looks) for url in plan.urls]
+    return {name: _checked(name, pages) for name in plan.intent.fields}
+
+
+async def read_page(intent: IntentSpec, url: str, looks: Looks) -> list[dict[str, JSONValue]]:
+    """Return the items that the pipeline of an intent reads from a page: rows, or one record."""
+    if intent.kind != "rows":
+        return await looks.read("extract_detail", {"schema": intent.fields}, url)
+    given: dict[str, JSONValue] = {"item_selector": intent.items, "link_selector": intent.link}
+    given["reaches_next"] = intent.reaches_next
+    config = {name: value for name, value in given.items() if value} | {"fields": intent.fields}
+    return await looks.read("extract_list", config, url)
 
 
 def _checked(name: str, pages: Sequence[Sequence[Mapping[str, JSONValue]]]) -> Checked:
