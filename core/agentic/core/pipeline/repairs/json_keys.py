@@ -18,7 +18,7 @@ from agentic.core.wrappers.words import plain
 
 MAX_DEPTH = 8
 MAX_LISTS = 60
-MAX_ITEMS = 500
+MAX_ITEMS = 250
 MAX_LEAVES = 300
 MIN_TOKEN = 3
 SURE_TOKEN = 6

@@ -274,12 +274,15 @@ def _largest_other(tree: PageTree, hits: Mapping[int, int], links: Mapping[int, 
 
     It has twice the items, or as many items with as much text. A second copy of the list does not count.
     """
-    groups: defaultdict[tuple[object, ...], set[int]] = defaultdict(set)
+    below: defaultdict[int, set[int]] = defaultdict(set)
     for number in links:
         child = number
         for outer in islice(tree.ancestors(number), 4):
-            groups[_likeness(tree, outer)].add(child)
+            below[outer].add(child)
             child = outer
+    groups: defaultdict[tuple[object, ...], set[int]] = defaultdict(set)
+    for outer, found in below.items():
+        groups[_likeness(tree, outer)] |= found
     inside, around = set(best.items), {outer for item in best.items for outer in tree.ancestors(item)}
     starts = sorted(best.items)
     length = RICH * sum(map(tree.length, best.items)) / len(best.items)

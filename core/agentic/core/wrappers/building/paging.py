@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -108,9 +109,9 @@ def _head(tree: PageTree) -> Paging | None:
 def _links(tree: PageTree, rows: Collection[int]) -> Iterator[tuple[int, str]]:
     """Yield the links of a page to other pages of its host, without those in rows."""
     here = urlsplit(tree.url)
-    inside = sorted((row, tree.ends[row]) for row in rows)
+    starts = sorted(rows)
     for number, tag in enumerate(tree.tags):
-        if tag == "a" and not any(start <= number < end for start, end in inside):
+        if tag == "a" and not _is_in(tree, number, starts):
             url = link_of(tree, number)
             if url and url != tree.url.partition("#")[0] and urlsplit(url).netloc == here.netloc:
                 yield number, url
@@ -126,6 +127,12 @@ def next_link(tree: PageTree, rows: Collection[int] = ()) -> tuple[int, str] | N
     found = [(_is_next(tree, number), -number, number, url) for number, url in _links(tree, rows)]
     rank, _, number, url = max(found, default=(0, 0, 0, ""))
     return (number, url) if rank else None
+
+
+def _is_in(tree: PageTree, number: int, starts: Sequence[int]) -> bool:
+    """Return whether an element is within one of those with these numbers, in their order."""
+    place = bisect_right(starts, number) - 1
+    return place >= 0 and number < tree.ends[starts[place]]
 
 
 def _next(index: SelectorIndex, rows: Collection[int]) -> Paging | None:
