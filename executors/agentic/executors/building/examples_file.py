@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from agentic.executors.commands.shared.options import OptionError
@@ -40,7 +41,7 @@ def read_examples_file(path: Path) -> list[ExampleRow]:
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
-        rows = list(csv.DictReader(text.splitlines(keepends=True)))[:MAX_ROWS]
+        rows = list(islice(csv.DictReader(text.splitlines(keepends=True)), MAX_ROWS))
     except OSError as exc:
         raise OptionError(f"--examples: {path} cannot be read ({exc.strerror}); check the path") from None
     except (UnicodeDecodeError, csv.Error) as exc:

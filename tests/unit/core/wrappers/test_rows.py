@@ -130,6 +130,18 @@ SHAPES = {
         {"title": NAMES[1], "price": "1.99", "brand": "Brand 1"},
         {"title": NAMES, "price": [f"${n}.99" for n in range(7)]},
     ),
+    "equal elements that some rows lack": Shape(
+        "<ul>{}</ul>",
+        lambda n, name: (
+            f'<li><a href="/p/{n}">{name}</a>{"" if n % 2 else f"<span>${n}.00</span>"}'
+            f"<span>2026-03-0{n + 1}</span></li>"
+        ),
+        {"title": NAMES[2], "price": "2.00", "day": "2026-03-03"},
+        {
+            "price": ["" if n % 2 else f"${n}.00" for n in range(7)],
+            "day": [f"2026-03-0{n + 1}" for n in range(7)],
+        },
+    ),
     "labels that some rows lack": Shape(
         "<div>{}</div>",
         lambda n, name: (

@@ -25,6 +25,7 @@ _AMOUNT = re.compile(r"\d[\d.,'’  ]*")
 _PLAIN_AMOUNT = re.compile(r"[-+]?\d[\d.,]*")
 _MAX_AFFIX = 16
 _LONG = 40
+_DIGITS = r"[\d.,]+"
 
 
 class ExampleMatch(NamedTuple):
@@ -45,7 +46,6 @@ class ExampleMatch(NamedTuple):
 
 def matches(tree: PageTree, example: str) -> Iterator[ExampleMatch]:
     """Yield the elements that hold an example value, in their text or in an attribute."""
-    wanted = plain(example)
     for number in range(min(len(tree), MAX_ELEMENTS)):
         if 0 < tree.length(number) <= MAX_TEXT_CHARS:
             reading = read_as(tree.text(number), example)
@@ -57,9 +57,17 @@ def matches(tree: PageTree, example: str) -> Iterator[ExampleMatch]:
             value = attributes.get(attr)
             if not isinstance(value, str) or not value.strip() or len(value) > MAX_TEXT_CHARS:
                 continue
-            url = link_of(tree, number, attr) if attr in _ADDRESSES else None
-            if url == example or value.strip() == example.strip() or (wanted and plain(value) == wanted):
+            if _holds(tree, number, attr, example):
                 yield ExampleMatch((number,), attr, "same", _SCORES["same"] - 0.5)
+
+
+def _holds(tree: PageTree, number: int, attr: str, example: str) -> bool:
+    """Return whether an attribute of an element is an example value."""
+    given = tree.elements[number].attrs.get(attr)
+    value = given.strip() if isinstance(given, str) else ""
+    if attr in _ADDRESSES:
+        return value == example or link_of(tree, number, attr) == example
+    return value == example or (bool(value) and read_as(value, example) == "same")
 
 
 def read_as(text: str, example: str) -> Reading | None:
@@ -103,10 +111,7 @@ def fits(
         return agreement(Kind.TEXT, texts, list(items)) >= SAME_LIST
     wanted = example if isinstance(example, str) else (example[0] if example else "")
     if match.attr:
-        given = tree.elements[hits[0]].attrs.get(match.attr)
-        value = given if isinstance(given, str) else ""
-        url = link_of(tree, hits[0], match.attr) if match.attr in _ADDRESSES else None
-        return url == wanted or plain(value) == plain(wanted)
+        return _holds(tree, hits[0], match.attr, wanted)
     reading = read_as(tree.text(hits[0]), wanted)
     return reading is not None and (reading in ("same", match.reading) or match.reading in ("same", "like"))
 
@@ -154,6 +159,19 @@ def _affixes(pairs: Sequence[tuple[str, str]], texts: Sequence[str]) -> str:
     if not (is_shared and is_right):
         return ""
     return f"^{_escaped(ahead)}(.*?){_escaped(behind)}$"
+
+
+def form_of(text: str) -> str:
+    """Return an expression for texts with other digits; empty for a text without digits, or a long one."""
+    if not any(map(str.isdigit, text)) or len(text) > MAX_AMOUNT_CHARS:
+        return ""
+    pieces: list[str] = []
+    for char in text:
+        if char.isdigit() or (char in ".," and pieces[-1:] == [_DIGITS]):
+            pieces += [] if pieces[-1:] == [_DIGITS] else [_DIGITS]
+        else:
+            pieces.append(_escaped(char))
+    return f"^{''.join(pieces)}$"
 
 
 def _escaped(text: str) -> str:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
+from agentic.core.linear import compile_linear
 from agentic.core.wrappers.building.columns import RowColumn, attribute_column, columns_of, write_row_locators
 from agentic.core.wrappers.building.examples import Example, Row
-from agentic.core.wrappers.building.matching import ExampleMatch, matches, reading_of
+from agentic.core.wrappers.building.matching import ExampleMatch, form_of, matches, reading_of
 from agentic.core.wrappers.building.offers import (
     MAX_OFFERED_ROWS,
     Offer,
@@ -218,8 +219,12 @@ def _field(
         held = [match for one in shown if (match := _held(there, one)) is not None]
         if len(held) < len(shown):
             continue
-        column = _first_of(there) if there.is_list and not is_list else there
-        locators = write_row_locators(index, rows, column, frozenset(words_of(name)))
+        column, template = (
+            (there, "") if is_list or not there.is_list else _of_form(index.tree, there, held[0])
+        )
+        if column.filled < len(shown):
+            continue
+        locators = write_row_locators(index, rows, there if template else column, frozenset(words_of(name)))
         if not locators:
             continue
         found = [column.texts[one.place] for one in shown]
@@ -227,7 +232,14 @@ def _field(
         if held[0].reading == "part" and not regex:
             continue  # the value stands somewhere in a longer text
         field = OfferedField(
-            name, column.label, tuple(locators), column.texts, column.is_list, column.attr, kind, regex
+            name,
+            column.label,
+            tuple(locators),
+            column.texts,
+            column.is_list,
+            column.attr,
+            kind,
+            regex or template,
         )
         score = (held[0].score, column.filled, sum(one.kind is LocatorKind.CSS for one in locators), -order)
         if best is None or score > best[0]:
@@ -254,10 +266,26 @@ def _held(column: RowColumn, shown: _Shown) -> ExampleMatch | None:
     return max(fitting, key=lambda one: one.score, default=None)
 
 
-def _first_of(column: RowColumn) -> RowColumn:
-    return replace(
-        column,
-        parts=tuple(parts[:1] for parts in column.parts),
-        texts=tuple(texts[:1] for texts in column.texts),
-        is_list=False,
-    )
+def _of_form(tree: PageTree, column: RowColumn, match: ExampleMatch) -> tuple[RowColumn, str]:
+    """Return the first part of each row whose text has the form of an example, and an expression for it.
+
+    Rows have several equal parts, and not all of them: `<span>$5</span><span>2026-01-01</span>`.
+    """
+    text = tree.text(match.numbers[0])
+    form = form_of(text)
+    if not form:
+        return _chosen(column, [parts[:1] for parts in column.parts]), ""
+    fitting = compile_linear(form)
+    picked = [
+        tuple(part for part, shown in zip(parts, texts, strict=True) if fitting.fullmatch(shown))[:1]
+        for parts, texts in zip(column.parts, column.texts, strict=True)
+    ]
+    return _chosen(column, picked), form
+
+
+def _chosen(column: RowColumn, picked: Sequence[Sequence[int]]) -> RowColumn:
+    texts = [
+        tuple(shown for part, shown in zip(parts, texts, strict=True) if part in there)
+        for there, parts, texts in zip(picked, column.parts, column.texts, strict=True)
+    ]
+    return replace(column, parts=tuple(map(tuple, picked)), texts=tuple(texts), is_list=False)

@@ -9,7 +9,7 @@ from agentic.core.wrappers.candidates import MAX_ELEMENTS
 from agentic.core.wrappers.tree import PageTree
 
 MIN_ROWS = 2
-MAX_ROWS = 1_000
+MAX_ROWS = 10_000
 MAX_KINDS = 12
 """Different kinds of children of one element; further kinds are left out."""
 
