@@ -319,9 +319,9 @@ def _line(run: str, rows: Sequence[Row]) -> str:
         [
             f"| {run}",
             str(len(rows)),
-            *(_share(rows, partial(_is_outcome, run, word)) for word in ("right", "wrong", "abstain")),
-            _share(rows, lambda r: bool(r.get(f"{run} first"))),
-            _share(rows, is_helped),
+            *(share_of(rows, partial(_is_outcome, run, word)) for word in ("right", "wrong", "abstain")),
+            share_of(rows, lambda r: bool(r.get(f"{run} first"))),
+            share_of(rows, is_helped),
             f"{spent[len(spent) // 2]:.0f} |" if spent else "- |",
         ]
     )
@@ -331,7 +331,7 @@ def _is_outcome(run: str, word: str, row: Row) -> bool:
     return row[run] == word
 
 
-def _share(rows: Sequence[Row], is_one: Callable[[Row], bool]) -> str:
+def share_of(rows: Sequence[Row], is_one: Callable[[Row], bool]) -> str:
     """Return a share in per cent with its 90 % interval, drawn by host."""
     if not rows:
         return "-"

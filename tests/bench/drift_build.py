@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.bench.drift import _share, read_pages
+from tests.bench.drift import read_pages, share_of
 from tests.bench.drift_protocol import (
     LISTS,
     SAME_LAYOUT,
@@ -97,11 +97,7 @@ def measured(pages: Sequence[LabelledPage]) -> list[Row]:
                     else "wrong",
                     "kinds": 0 if field is None else len(field.locators),
                     "ms": spent,
-                    "key": left_out.key,
-                    "found": str(value)[:100],
-                    "gold": str(gold)[:100],
                     "locators": [] if field is None else [one.path for one in field.locators],
-                    "ex": str([row.get(name) for row in examples])[:200],
                 }
             )
     return rows
@@ -132,7 +128,7 @@ def table(rows: Sequence[Row]) -> str:
             ms = sorted(float(str(row["ms"])) for row in some)
             counts = [sum(row["outcome"] == word for row in some) for word in ("right", "wrong", "nothing")]
             shares = [f"{100 * count / len(some):.0f}" for count in counts]
-            shares[0] = _share(some, lambda row: row["outcome"] == "right")
+            shares[0] = share_of(some, lambda row: row["outcome"] == "right")
             double = f"{100 * sum(int(str(row['kinds'])) > 1 for row in some) / len(some):.0f}"
             hosts = len({row["host"] for row in some})
             cells = [title, str(len(some)), str(hosts), *shares, double, f"{ms[len(ms) // 2]:.0f}"]
