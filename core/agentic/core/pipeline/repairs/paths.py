@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from agentic.core.linear import LinearPattern
 from agentic.core.types import JSONValue
-from agentic.core.wrappers.values import Kind, read_value
 from agentic.core.wrappers.words import plain, words_of
 
 ItemValues = Mapping[str, JSONValue]
@@ -29,6 +29,10 @@ TELLING = 12
 
 NEAR = 0.5
 """Numbers of another place from half to twice the stored ones may be the field, too: after a sale began."""
+
+THOUSAND = 3
+_AMOUNT = LinearPattern(r"\d(?:[\d.,'\x20\xa0]*\d)?")
+_SPACES = str.maketrans("", "", "' \xa0")
 
 STILL_THERE = 0.5
 """Least share of the items of another page with a value at a place."""
@@ -116,8 +120,11 @@ def agrees(found: JSONValue, stored: JSONValue) -> bool:
     if isinstance(found, dict):
         return False
     if isinstance(found, int | float) or isinstance(stored, int | float):
-        one, other = _number(found), _number(stored)
-        return one is not None and other is not None and abs(one - other) <= 1e-9 * max(1.0, abs(other))
+        return any(
+            abs(one - other) <= 1e-9 * max(1.0, abs(other))
+            for one in _numbers(found)
+            for other in _numbers(stored)
+        )
     return isinstance(stored, str) and bool(plain(found)) and plain(found) == plain(stored)
 
 
@@ -132,15 +139,23 @@ def name_words(path: str) -> tuple[str, ...]:
     return words_of(quoted[-2] if len(quoted) > 2 else path.rsplit(".", 1)[-1])
 
 
-def _number(value: JSONValue) -> float | None:
+def _numbers(value: JSONValue) -> tuple[float, ...]:
+    """Return the numbers that a value may be: ``1.299`` is one and a bit, or more than a thousand."""
     if isinstance(value, int | float):
-        return float(value)
+        return (float(value),)
     if not isinstance(value, str):
-        return None
+        return ()
     letters = plain(value)
-    is_amount = 2 * sum(map(str.isdigit, letters)) > len(letters)
-    found = read_value(Kind.NUMBER, value) if is_amount else None
-    return found if isinstance(found, float) else None
+    found = _AMOUNT.search(value) if 2 * sum(map(str.isdigit, letters)) > len(letters) else None
+    if found is None:
+        return ()
+    digits = found[0].translate(_SPACES)
+    *ahead, last = digits.replace(",", ".").split(".")
+    whole = float("".join((*ahead, last)))
+    if not ahead or len({mark for mark in digits if mark in ".,"}) == 1 < len(ahead):
+        return (whole,)  # no mark, or several of one kind: 1.299.000
+    decimal = float(f"{''.join(ahead)}.{last}")
+    return (decimal, whole) if len(ahead) == 1 and len(last) == THOUSAND else (decimal,)
 
 
 def _choice(
@@ -238,10 +253,11 @@ def _is_near(found: JSONValue, stored: JSONValue) -> bool:
         stored = stored.get("amount")
     if isinstance(found, bool) or isinstance(stored, bool):
         return False
-    one, other = _number(found), _number(stored)
-    if one is None or other is None or _is_weak(found) or _is_weak(stored) or other <= 0:
+    if _is_weak(found) or _is_weak(stored):
         return False
-    return NEAR <= one / other <= 1 / NEAR
+    return any(
+        other > 0 and NEAR <= one / other <= 1 / NEAR for one in _numbers(found) for other in _numbers(stored)
+    )
 
 
 def _is_weak(value: JSONValue) -> bool:

@@ -15,7 +15,7 @@ from agentic.core.pipeline.repairs.json_keys import (
     found_at,
     is_gone,
 )
-from agentic.core.pipeline.repairs.paths import PathChoice
+from agentic.core.pipeline.repairs.paths import PathChoice, agrees
 from agentic.core.types import JSONValue
 
 OLD = {"title": "title", "price": "price"}
@@ -132,3 +132,24 @@ def test_key_with_null_is_not_gone() -> None:
     assert not is_gone("meta.next", {"meta": None})
     assert is_gone("meta.next", {"meta": {}})
     assert not is_gone("meta.next || other", {"meta": {}})
+
+
+@pytest.mark.parametrize(
+    ("found", "stored", "is_same"),
+    [
+        ("1,299.00 EUR", 1299, True),
+        ("1.299,00 €", 1299.0, True),
+        ("1 299,50", 1299.5, True),
+        ("1.299", 1299, True),
+        ("1.299", 1.299, True),
+        ("12.90", {"amount": 12.9, "currency": "EUR"}, True),
+        ("1.299.000", 1299000, True),
+        ("Claw hammer no. 1", 1, False),
+        (1, True, False),
+        ("12.91", 12.9, False),
+        (["a", "b"], ["a", "b"], True),
+        ([], [], False),
+    ],
+)
+def test_values_agree_in_any_spelling(found: JSONValue, stored: JSONValue, is_same: bool) -> None:
+    assert agrees(found, stored) is is_same
