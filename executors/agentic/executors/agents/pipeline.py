@@ -92,6 +92,18 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         """
         return {}
 
+    def newest_items(
+        self,
+        session: Session,  # noqa: ARG002 - for overrides
+        pipeline: str,  # noqa: ARG002 - for overrides
+        limit: int,  # noqa: ARG002 - for overrides
+    ) -> Sequence[Mapping[str, JSONValue]]:
+        """Return up to ``limit`` stored items of a pipeline, those that were seen last first.
+
+        Called off the event loop, like :meth:`stored_items`. By default none is known.
+        """
+        return ()
+
     def create_initial_state(self) -> dict[str, object]:
         """Return the agent's name and goals, its pipeline's name, and every input.
 

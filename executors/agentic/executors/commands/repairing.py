@@ -7,7 +7,7 @@ import copy
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -16,31 +16,43 @@ import typer
 from agentic.core.cli import print_json, print_line, print_rows
 from agentic.core.types import JSONValue
 from agentic.executors.commands.part_repairs import as_row, look_at, name_of_actor, print_repairs
+from agentic.executors.commands.runs.views import shown_id
 from agentic.executors.commands.shared.looks import learnt_wrappers, read_wrappers
-from agentic.executors.commands.shared.options import AsJson, InProject, OptionError, write_file
+from agentic.executors.commands.shared.options import AsJson, DryRun, InProject, OptionError, write_file
+from agentic.executors.commands.shared.repaired_agents import propose, read_agent
 from agentic.executors.commands.shared.yaml_text import yaml_text
 
 if TYPE_CHECKING:
+    from agentic.core.pipeline import PipelineSpec
     from agentic.core.pipeline.repairs.proposals import Repair
     from agentic.core.pipeline.repairs.searches import SeenPage
     from agentic.core.wrappers import Abstained, Found, PageTree, PlaceChoice, Wrapper
+    from agentic.mappers import AgentModel
 
 MAX_PAGES = 6
 _SHOWN = 40
+_SHOWN_PAGES = 3
+Place = tuple[str | int, ...]
 Rules = dict[str, JSONValue]
 Row = dict[str, JSONValue]
 
 
 def propose_repair(  # noqa: PLR0913 - one option each
-    target: Annotated[str, typer.Argument(metavar="FILE|NAME", help="Pipeline file, NAME or NAME@VERSION.")],
-    *,
-    rows: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE",
-            help="Rows of an earlier run with their url, as JSON, JSON lines or CSV; six are enough.",
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="AGENT|FILE|NAME", help="Agent; with --rows a pipeline file, NAME or NAME@VERSION."
         ),
     ],
+    *,
+    rows: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rows of an earlier run with their url, as JSON, JSON lines or CSV; six are enough. "
+            "Default: the stored rows of the agent.",
+        ),
+    ] = None,
     wrappers: Annotated[
         list[Path] | None,
         typer.Option(
@@ -59,35 +71,32 @@ def propose_repair(  # noqa: PLR0913 - one option each
     allow_private_host: Annotated[
         list[str] | None, typer.Option(metavar="HOST", help="Allow this private host.")
     ] = None,
+    dry_run: DryRun = False,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the fields again whose selectors match nothing since a redesign, and print new rules.
 
     Start pages that moved, lists, links to the next page, keys of JSON and login forms are looked at, too.
-    The pages of the rows are fetched. Nothing is stored: check the proposal, then add the new file. A part
-    without a sure new place stays as it is.
+    The pages of the rows are fetched. A part without a sure new place stays as it is. The repair of an
+    agent is stored as a proposal: check it, then accept it with `agentic repairs accept`. With --rows
+    nothing is stored.
     """
     from agentic.core.pipeline.repairs.proposals import RepairProposal, apply_changes
-    from agentic.core.pipeline.repairs.spec_parts import parts_of
     from agentic.core.wrappers import Found, StoredPage, repair, with_locators
     from agentic.core.wrappers import choose as take_choice
-    from agentic.executors.commands.pipelines import read_pipeline
-    from agentic.mappers.catalog.pipelines import as_written
 
-    spec = read_pipeline(target, project)
-    data: JSONValue = copy.deepcopy(as_written(spec))
-    rules = _rules_in(data)
+    source = _source(target, rows, project)
+    spec, all_rows = source.spec, source.rows
+    data: JSONValue = copy.deepcopy(source.data)
+    rules_at, rules = _rules_in(data)
+    rules_before = copy.deepcopy(rules)
+    private_hosts = [*(allow_private_host or ()), *source.private_hosts]
     files = [one for path in wrappers or () for one in read_wrappers(path)]
     given = files or learnt_wrappers(spec, project, rules)
-    if not rules and not parts_of(data, name_of_actor).has_any:
-        raise OptionError(
-            f"{target} has no part that can be repaired: a schema of fields, a list, JSON, a login form, or "
-            "a start page that is known before the run"
-        )
-    all_rows = _stored_rows(rows)
+    _check_parts(target, data, rules)
     urls = [str(row["url"]) for row in all_rows[:MAX_PAGES]] if rules else []
-    seen, repairs = asyncio.run(look_at(data, all_rows, urls, allow_private_host or ()))
+    seen, repairs = asyncio.run(look_at(data, all_rows, urls, private_hosts))
     trees, stored = _readable(seen, all_rows)
     if urls and not trees and not repairs:
         raise OptionError(f"no page of the rows can be read: {_fault_of(seen[0])}")
@@ -112,6 +121,87 @@ def propose_repair(  # noqa: PLR0913 - one option each
         write_file(out, yaml_text(data).encode(), "--out")
         if not as_json:
             print_line(f"wrote {out}")
+    of_fields = _field_repairs(results, rules_at, rules_before, rules)
+    if source.agent is not None and not dry_run and (of_fields or repairs):
+        repair_id = propose(source.agent, spec, [*of_fields, *repairs])
+        if not as_json:
+            print_line(f"proposed; see it with: agentic repairs show {shown_id(repair_id)}")
+
+
+def _check_parts(target: str, data: JSONValue, rules: Rules) -> None:
+    from agentic.core.pipeline.repairs.spec_parts import parts_of
+
+    if not rules and not parts_of(data, name_of_actor).has_any:
+        raise OptionError(
+            f"{target} has no part that can be repaired: a schema of fields, a list, JSON, a login form, or "
+            "a start page that is known before the run"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """A pipeline with rows; ``agent`` is None if both were given by hand."""
+
+    spec: PipelineSpec
+    data: JSONValue
+    rows: Sequence[Row]
+    agent: AgentModel | None = None
+
+    @property
+    def private_hosts(self) -> Sequence[str]:
+        return () if self.agent is None else self.spec.http.allow_private_hosts
+
+
+def _source(target: str, rows: Path | None, project: str | None) -> _Source:
+    from agentic.core.pipeline import FILE_ENDINGS
+    from agentic.executors.commands.pipelines import read_pipeline
+    from agentic.mappers.catalog.pipelines import as_written
+
+    if rows is not None:
+        spec = read_pipeline(target, project)
+        return _Source(spec=spec, data=as_written(spec), rows=_stored_rows(rows))
+    if target.endswith(FILE_ENDINGS):
+        raise OptionError(f"{target} is a file: give rows of an earlier run with --rows, or name its agent")
+    found = read_agent(target, project)
+    return _Source(spec=found.spec, data=found.data, rows=found.rows, agent=found.agent)
+
+
+def _field_repairs(
+    results: Mapping[str, Found | Abstained],
+    place: tuple[str | int, ...],
+    before: Rules,
+    after: Rules,
+) -> list[Repair]:
+    """Return the results for fields as repairs of the pipeline."""
+    from agentic.core.pipeline.repairs.proposals import (
+        ProposalEvidence,
+        RepairAbstention,
+        RepairProposal,
+        SpecChange,
+    )
+    from agentic.core.wrappers import Found, locators_of
+
+    repairs: list[Repair] = []
+    for name, one in results.items():
+        if isinstance(one, Found):
+            old = next(iter(locators_of(before[name])))
+            repairs.append(
+                RepairProposal(
+                    kind="field",
+                    subject=name,
+                    changes=(SpecChange(place=(*place, name), old=before[name], new=after[name]),),
+                    score=one.place.probability,
+                    runner_up=one.runner_up,
+                    note=f"{old.path} -> {one.locators[0].path}",
+                    evidence=tuple(
+                        ProposalEvidence(url=seen.url, old=seen.old, new=seen.new[0] if seen.new else None)
+                        for seen in one.evidence[:_SHOWN_PAGES]
+                    ),
+                )
+            )
+        else:
+            repairs.append(RepairAbstention(kind="field", subject=name, reason=one.reason, score=one.best))
+    return repairs
 
 
 def _print_fields(found: Sequence[Row], repairs: Sequence[Repair], *, unread: int) -> None:
@@ -147,24 +237,22 @@ def _fault_of(seen: SeenPage) -> str:
     return seen.fault or f"{seen.final_url} is not HTML; give pages that people read"
 
 
-def _rules_in(data: JSONValue) -> Rules:
-    """Return the first schema of fields in a spec, to be changed in place."""
-    for schema in _schemas(data):
-        return schema
-    return {}
+def _rules_in(data: JSONValue) -> tuple[Place, Rules]:
+    """Return the place of the first schema of fields in a spec, and the schema, to be changed in place."""
+    return next(_schemas(data, ()), ((), {}))
 
 
-def _schemas(data: JSONValue) -> Iterator[Rules]:
+def _schemas(data: JSONValue, place: Place) -> Iterator[tuple[Place, Rules]]:
     if isinstance(data, dict):
         config = data.get("config")
         schema = config.get("schema") if isinstance(config, dict) else None
         if isinstance(schema, dict):
-            yield schema
-        for value in data.values():
-            yield from _schemas(value)
+            yield (*place, "config", "schema"), schema
+        for key, value in data.items():
+            yield from _schemas(value, (*place, key))
     elif isinstance(data, list):
-        for value in data:
-            yield from _schemas(value)
+        for index, value in enumerate(data):
+            yield from _schemas(value, (*place, index))
 
 
 def _stored_rows(path: Path) -> list[Row]:

@@ -18,13 +18,12 @@ from agentic.executors.commands.runs.steering import Desk, opened_desk, say
 from agentic.executors.commands.runs.views import shown_id, untyped
 from agentic.executors.commands.shared.completing import agent_names
 from agentic.executors.commands.shared.options import AsJson, InProject, OptionError, write_file
+from agentic.executors.commands.shared.repaired_agents import executor_of
 from agentic.executors.commands.shared.yaml_text import yaml_text
 
 if TYPE_CHECKING:
-    from agentic.core.pipeline import PipelineSpec
     from agentic.core.pipeline.repairs.proposals import Repair
     from agentic.core.pipeline.repairs.requests import StoredRepair
-    from agentic.mappers import AgentModel
     from agentic.mappers.runs.requests import OpenRequest
 
 repairs = typer.Typer(help="Show, accept, reject and undo repairs of pipelines.", no_args_is_help=True)
@@ -156,7 +155,7 @@ def export(
     with opened_desk(project) as desk, desk.database.reading() as session:
         owner = find_agent(session, desk.project_id, agent)
         changes = changes_of(newest_version(session, owner))
-        data, fitting = repaired_spec(as_written(_pipeline_of(owner)), changes)
+        data, fitting = repaired_spec(as_written(executor_of(owner).pipeline()), changes)
     if out is None:
         sys.stdout.write(yaml_text(told(data)))
         return
@@ -207,28 +206,13 @@ def accept_repair(desk: Desk, repair: str, who: str) -> None:
 
     with desk.database.writing() as session:
         row, agent = find_repair(session, desk.project_id, repair)
-        spec = as_written(_pipeline_of(agent))
+        spec = as_written(executor_of(agent).pipeline())
         stored = apply_repair(session, agent, row.id, spec, who=who, reason="agentic repairs accept")
         run, name = row.run, agent.agent_name
     _check_applied(stored)
     say(f"version {stored.version} of the pipeline of {name} has the repair")
     say(f"undo it with: agentic repairs rollback {name}")
     _answer(desk, stored, run, who)
-
-
-def _pipeline_of(agent: AgentModel) -> PipelineSpec:
-    """Return the pipeline of an agent as it was written.
-
-    Raises:
-        OptionError: The agent has none.
-    """
-    from agentic.executors.agents.factory import ExecutorFactory
-    from agentic.executors.agents.pipeline import PipelineAgentExecutor
-
-    executor = ExecutorFactory.create(agent, execution_id="")
-    if not isinstance(executor, PipelineAgentExecutor):
-        raise OptionError(f"agent {agent.agent_name!r} ({agent.agent_platform}) has no pipeline")
-    return executor.pipeline()
 
 
 def _check_applied(stored: StoredRepair) -> None:
@@ -311,7 +295,7 @@ def _show_part(part: Repair) -> None:
     say(harmless(f"  {part.subject}: score {part.score:.2f}, runner-up {part.runner_up:.2f}"))
     _say_wrapped(part.note)
     for one in part.evidence:
-        same = "as stored" if one.old == one.new else f"stored: {_short(one.old)}"
+        same = "as stored" if str(one.old) == str(one.new) else f"stored: {_short(one.old)}"
         say(harmless(f"    {_short(one.new)} ({same}) on {_path(one.url)}"))
 
 

@@ -58,6 +58,12 @@ class WebAgentExecutor(PipelineAgentExecutor):
 
         return stored_items(session, self.agent.project_id, pipeline, urls)
 
+    def newest_items(self, session: Session, pipeline: str, limit: int) -> Sequence[Mapping[str, JSONValue]]:
+        """Return items of ``items``."""
+        from agentic.plugins.web.storage import newest_items
+
+        return newest_items(session, self.agent.project_id, pipeline, limit)
+
     def stored_bodies(self) -> Select[str]:
         """Return the keys of rows of ``web_contents`` that can be read again."""
         from agentic.plugins.web.storage import stored_bodies

@@ -81,6 +81,15 @@ def stored_items(
     return {keys.get(url, url): data for _, data in session.execute(of_page) if (url := str(data["url"]))}
 
 
+def newest_items(
+    session: Session, project_id: str, pipeline: str, limit: int
+) -> Sequence[Mapping[str, JSONValue]]:
+    """Return items of a pipeline, those that were seen last first."""
+    mine = (ItemModel.project_id == project_id, ItemModel.pipeline == pipeline)
+    query = select(ItemModel.data).where(*mine).order_by(ItemModel.last_seen_at.desc(), ItemModel.key)
+    return session.scalars(query.limit(limit)).all()
+
+
 def without_newer(
     session: Session, agent: AgentModel, pipeline: str, pages: Sequence[CrawledPage]
 ) -> Sequence[CrawledPage]:

@@ -212,6 +212,22 @@ def test_a_process_that_dies_in_a_repair_is_continued_with_one_version(
     assert [kind for kind, _ in kinds_of_decisions()] == ["repair.proposed", "repair.applied"]
 
 
+def test_an_agent_is_repaired_by_command_after_a_redesign_between_two_runs(shop: FakeServer) -> None:
+    healthy = values()
+    shop.control.redesigns.add(RENAMED.model_copy(update={"after": 0}))
+    assert {row["state"] for row in told("pipelines", "repair", "shop", "--dry-run")} == {"found"}
+    assert not told("repairs", "list")
+    code, output = agentic("pipelines", "repair", "shop")
+    assert (code, "proposed; see it with: agentic repairs show" in output) == (0, True)
+    (repair,) = told("repairs", "list")
+    assert agentic("repairs", "accept", repair["repair"])[0] == 0
+    assert {row["state"] for row in told("pipelines", "repair", "shop", "--dry-run")} == {"works"}
+    agentic("run", written(shop, "propose"))
+    assert told("executions", "list")[0]["status"] == "succeeded"
+    assert (values(), versions()) == (healthy, {1})
+    assert "with --rows, or name its agent" in agentic("pipelines", "repair", "p.yaml")[1]
+
+
 def test_without_the_policy_nothing_is_repaired(shop: FakeServer) -> None:
     assert crawl(shop, "never")["state"] == "waiting_input"
     assert not told("repairs", "list")

@@ -66,7 +66,7 @@ def demo(
 
     Uses its own folder, `demo` in AGENTIC_HOME, and its own servers. The database
     stays: in a second demo the same rows are unchanged. With --drift it is another
-    story, in the folder `demo-drift`, which begins anew each time.
+    story, in the folder `demo-drift`, which starts empty each time.
     """
     if drift:
         if live or with_model:
