@@ -242,9 +242,15 @@ class PageTree:
         context = known[number]
         for inner in reversed(missing):
             around = {name: weight for name, held in context.items() if (weight := held * NEAR) > _FAINT}
-            names = self.names[inner]
+            names = self._names_at(inner)
             context = known[inner] = around | dict.fromkeys(names, 1.0) if names else around
         return context
+
+    def _names_at(self, number: int) -> tuple[str, ...]:
+        """Return the names of one element; of all only if they are known, as a crawl asks for a few."""
+        if "names" in self.__dict__:
+            return self.names[number]
+        return tuple(dict.fromkeys(_names_of(_attributes_of(self.elements[number]))))
 
     @cached_property
     def headings(self) -> Sequence[str]:
