@@ -112,7 +112,7 @@ def _timer_s() -> float:
 def main() -> None:
     """Print the shares."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.learning", description=__doc__)
-    parser.add_argument("--pages", type=int, default=500)
+    parser.add_argument("--pages", type=int, default=1_000)
     given = parser.parse_args()
     for name, groups in SIZES.items():
         with scratch() as made:
