@@ -61,12 +61,38 @@ def save_wrappers(session: Session, project_id: str, pipeline: str, wrappers: Ma
     _forget_oldest(session, project_id, pipeline)
 
 
-def merge_wrappers(session: Session, project_id: str, pipeline: str, wrappers: Mapping[str, Wrapper]) -> None:
+def merge_wrappers(
+    session: Session,
+    project_id: str,
+    pipeline: str,
+    wrappers: Mapping[str, Wrapper],
+    *,
+    replaced: Collection[str] = (),
+) -> None:
     """Add to the wrappers that are known, by their keys; see :func:`load_wrappers`.
 
-    Of two transactions that add to one wrapper, the second waits for the first.
+    Of two transactions that add to one wrapper, the second waits for the first. All rows are locked first, in
+    one order.
+
+    Args:
+        session: In a transaction.
+        project_id: Owns the pipeline.
+        pipeline: Its name.
+        wrappers: By their keys.
+        replaced: Keys of those that take the place of the known ones instead.
     """
-    _add(session, project_id, pipeline, wrappers)
+    known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
+    missing = wrappers.keys() - known.keys()
+    if missing:
+        _begin(session, project_id, pipeline, missing)
+        known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
+    both = {
+        key: merge(known[key], one) if key in known and key not in replaced else one
+        for key, one in wrappers.items()
+    }
+    _write(session, project_id, pipeline, both)
+    if missing:
+        _forget_oldest(session, project_id, pipeline)
 
 
 def learn_wrappers(session: Session, execution: ExecutionModel, pipeline: str) -> None:
@@ -87,7 +113,7 @@ def learn_wrappers(session: Session, execution: ExecutionModel, pipeline: str) -
     learnt = {kind: found for kind, found in load_learnt(crawl.wrappers).items() if kind in summaries}
     wrappers = {key: wrapper for found in learnt.values() for key, wrapper in found.items()}
     replaced = {key for kind, found in learnt.items() if summaries[kind].starts_over for key in found}
-    _add(session, execution.project_id, pipeline, wrappers, replaced=replaced)
+    merge_wrappers(session, execution.project_id, pipeline, wrappers, replaced=replaced)
     crawl.wrappers = None
 
 
@@ -135,29 +161,6 @@ def _write(session: Session, project_id: str, pipeline: str, wrappers: Mapping[s
     ]
     if rows:
         session.execute(insert.on_conflict_do_update(index_elements=_KEY, set_=learned), rows)
-
-
-def _add(
-    session: Session,
-    project_id: str,
-    pipeline: str,
-    wrappers: Mapping[str, Wrapper],
-    *,
-    replaced: Collection[str] = (),
-) -> None:
-    """Add to the wrappers that are known; replace some of them. All rows are locked first, in order."""
-    known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
-    missing = wrappers.keys() - known.keys()
-    if missing:
-        _begin(session, project_id, pipeline, missing)
-        known = _load(session, project_id, pipeline, [*wrappers], is_for_update=True)
-    both = {
-        key: merge(known[key], one) if key in known and key not in replaced else one
-        for key, one in wrappers.items()
-    }
-    _write(session, project_id, pipeline, both)
-    if missing:
-        _forget_oldest(session, project_id, pipeline)
 
 
 def _begin(session: Session, project_id: str, pipeline: str, keys: Iterable[str]) -> None:

@@ -175,13 +175,25 @@ def without_learnt(text: str | None, kinds: Collection[str]) -> str:
 
 
 def load_learnt(text: str | None) -> dict[str, dict[str, Wrapper]]:
-    """Return the lessons that :func:`add_learnt` has written: kind -> key -> wrapper."""
+    """Return the lessons that :func:`add_learnt` has written: kind -> key -> wrapper.
+
+    Lessons of another release are left out: a crawl never fails by its lessons.
+    """
+    given: dict[str, dict[str, str]] = json.loads(text or "{}")
+    found: dict[str, dict[str, Wrapper]] = {}
+    for kind, wrappers in given.items():
+        read = {key: _read(one) for key, one in wrappers.items()}
+        found[kind] = {key: wrapper for key, wrapper in read.items() if wrapper is not None}
+    return found
+
+
+def _read(text: str) -> Wrapper | None:
     from agentic.core.wrappers import decode
 
-    given: dict[str, dict[str, str]] = json.loads(text or "{}")
-    return {
-        kind: {key: decode(one.encode()) for key, one in wrappers.items()} for kind, wrappers in given.items()
-    }
+    try:
+        return decode(text.encode("utf-8", "replace"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def _dump(known: Mapping[str, Mapping[str, Wrapper]]) -> str:

@@ -145,6 +145,12 @@ def test_lessons_of_two_slices_add_up_in_any_order(order: int) -> None:
     assert load_learnt(without_learnt(text, {"k"})).keys() == {"l"}
 
 
+def test_lessons_of_a_newer_release_are_left_out() -> None:
+    (one, *_) = (LearntField("k", "a", wrapper) for wrapper in learn(FieldLearner()).values())
+    newer = json.dumps({"k": {"b": '{"name":"price","v":9}', "c": "?"}})
+    assert load_learnt(add_learnt(newer, [one])) == {"k": {"a": one.wrapper}}
+
+
 @settings(max_examples=5, deadline=None)
 @given(st.lists(st.text(max_size=100), min_size=1, max_size=12), st.text(max_size=2_000))
 def test_lessons_of_a_crawl_are_bounded(names: list[str], text: str) -> None:
