@@ -7,7 +7,7 @@ from typing import cast
 
 from agentic.core.types import JSONValue
 from agentic.core.wrappers.locators import MAX_LOCATORS, Locator, LocatorKind
-from agentic.core.wrappers.values import Kind
+from agentic.core.wrappers.values import Kind, is_finite
 from agentic.core.wrappers.wrapper import Wrapper
 
 PLACES = tuple(kind.value for kind in LocatorKind)
@@ -78,8 +78,13 @@ def wrapper_of_rule(name: str, rule: JSONValue) -> Wrapper | None:
 
 
 def comparable(value: JSONValue) -> JSONValue:
-    """Return a stored value as it is compared with texts: of a price, the amount."""
-    return value.get("amount") if isinstance(value, dict) else value
+    """Return a stored value as it is compared with texts: of a price, the amount.
+
+    Of NaN, infinity, and whole numbers that no float has room for, which pages of JSON may have: None.
+    """
+    if isinstance(value, dict):
+        value = value.get("amount")
+    return value if not isinstance(value, int | float) or is_finite(value) else None
 
 
 def with_locators(rule: JSONValue, locators: Sequence[Locator], *, is_list: bool) -> JSONValue:

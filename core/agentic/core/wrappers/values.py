@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
@@ -62,6 +63,11 @@ def read_minutes(text: str) -> int | None:
         scale = 1 if unit[0] == "m" else 1440 if unit[0] == "d" or unit.startswith("tag") else 60
         total += float(number.replace(",", ".")) * scale
     return int(total) or None
+
+
+def is_finite(number: float) -> bool:
+    """Return whether a number, perhaps a whole one of any length, can be compared as a float."""
+    return -sys.float_info.max <= number <= sys.float_info.max  # False for NaN
 
 
 def agreement(kind: Kind, texts: Sequence[str], known: JSONValue) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from zlib import crc32
@@ -40,6 +41,11 @@ class SeenValue(NamedTuple):
 
 NO_VALUE = SeenValue(MISSING)
 
+BOUNDLESS = SeenValue("N", None, 1)
+"""NaN, infinity, or more digits than a float has room for: they would widen a range for good."""
+
+LARGEST = sys.float_info.max
+
 
 def seen(value: JSONValue) -> SeenValue:
     """Return a value as the tests see it."""
@@ -50,7 +56,8 @@ def seen(value: JSONValue) -> SeenValue:
     if isinstance(value, bool):
         return SeenValue("b", None, int(value))
     if isinstance(value, int | float):
-        return SeenValue("n", float(value), hash(value) & 0xFFFFFFFF)
+        is_plain = -LARGEST <= value <= LARGEST  # False for NaN
+        return SeenValue("n", float(value), hash(value) & 0xFFFFFFFF) if is_plain else BOUNDLESS
     if not value:
         return NO_VALUE
     return SeenValue("l" if isinstance(value, list) else "o", float(len(value)), crc32(repr(value).encode()))

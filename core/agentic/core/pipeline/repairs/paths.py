@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agentic.core.linear import LinearPattern
 from agentic.core.types import JSONValue
+from agentic.core.wrappers.values import is_finite
 from agentic.core.wrappers.words import plain, words_of
 
 ItemValues = Mapping[str, JSONValue]
@@ -142,7 +143,7 @@ def name_words(path: str) -> tuple[str, ...]:
 def _numbers(value: JSONValue) -> tuple[float, ...]:
     """Return the numbers that a value may be: ``1.299`` is one and a bit, or more than a thousand."""
     if isinstance(value, int | float):
-        return (float(value),)
+        return (float(value),) if is_finite(value) else ()
     if not isinstance(value, str):
         return ()
     letters = plain(value)
@@ -263,7 +264,7 @@ def _is_near(found: JSONValue, stored: JSONValue) -> bool:
 def _is_weak(value: JSONValue) -> bool:
     if isinstance(value, bool):
         return True
-    number = value if isinstance(value, int | float) else None
+    number = value if isinstance(value, int | float) and is_finite(value) else None
     return (number is not None and number == int(number) and abs(number) < WEAK_BELOW) or (
         isinstance(value, str) and len(plain(value)) < 3
     )

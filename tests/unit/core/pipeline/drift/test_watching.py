@@ -35,6 +35,8 @@ def profile() -> KindProfile:
         ({"title": None}, {"title"}, "missing"),
         ({"price": "Add to basket"}, {"price"}, "odd"),
         ({"price": 99_999.0}, {"price"}, "odd"),
+        ({"price": float("nan")}, {"price"}, "odd"),
+        ({"price": 10**400}, {"price"}, "odd"),
         ({"currency": "Euro und mehr"}, {"currency"}, "odd"),
         ({"colours": ["x"] * 40}, {"colours"}, "odd"),
         ({"title": "The Small Shop"}, {"title"}, "repeated"),
@@ -51,6 +53,17 @@ def test_a_field_alarms_by_missing_type_size_value_and_repetition(
     assert {one.field for one in seen.incident.faults} == fields
     assert seen.incident.faults[0].fault == fault
     assert seen.incident.cause is Cause.LAYOUT
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 10**400], ids=["nan", "infinity", "long"])
+def test_a_number_without_a_size_on_a_healthy_page_hides_no_later_one_and_alarms_for_none(
+    number: float,
+) -> None:
+    runs = [item(at, price=number if not at else 10.0 + at * 3) for at in range(80)]
+    profile = profile_of(pages(runs) for _ in range(2))
+    assert watched(pages(item(at) for at in range(30)), profile).incident is None
+    wrong = watched(pages(item(at, price=99_999.0 + at) for at in range(30)), profile)
+    assert wrong.incident is not None
 
 
 def test_two_fields_of_a_record_that_break_together_are_one_incident(profile: KindProfile) -> None:

@@ -79,6 +79,13 @@ def test_new_places_are_found_by_rows_and_proved_on_other_pages() -> None:
     assert change.new["type"] == "number"
 
 
+@pytest.mark.parametrize("number", [10**400, float("inf"), float("nan")], ids=["long", "infinity", "nan"])
+def test_numbers_of_rows_that_no_float_has_room_for_say_nothing(number: float) -> None:
+    found = find_places(RULES, [page(lamp, price=number) for lamp in LAMPS[:3]], FAULTS, {})
+    assert isinstance(found["title"], Found)
+    assert not is_same(18.5, number)
+
+
 def test_pages_with_many_values_of_their_own_come_first() -> None:
     common, rare, poor = page(LAMPS[0], price=0), page(LAMPS[1], price=7), page(LAMPS[2], title=None)
     others = [page(LAMPS[0], price=0) for _ in range(2)]

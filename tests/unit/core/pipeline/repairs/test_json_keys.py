@@ -153,3 +153,9 @@ def test_key_with_null_is_not_gone() -> None:
 )
 def test_values_agree_in_any_spelling(found: JSONValue, stored: JSONValue, is_same: bool) -> None:
     assert agrees(found, stored) is is_same
+
+
+@pytest.mark.parametrize("number", [10**400, float("inf"), float("nan")], ids=["long", "infinity", "nan"])
+def test_numbers_that_no_float_has_room_for_agree_with_nothing(number: float) -> None:
+    assert not agrees(number, 5)
+    assert not agrees("5", number)
