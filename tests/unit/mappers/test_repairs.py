@@ -9,7 +9,12 @@ from threading import Barrier
 import pytest
 from sqlalchemy import func, select
 
-from agentic.core.pipeline.repairs.proposals import RepairAbstention, RepairProposal, SpecChange
+from agentic.core.pipeline.repairs.proposals import (
+    ProposalEvidence,
+    RepairAbstention,
+    RepairProposal,
+    SpecChange,
+)
 from agentic.core.pipeline.repairs.requests import ProposalState, RepairRequest, StoredRepair
 from agentic.core.types import JSONValue
 from agentic.mappers import AgentModel, Database
@@ -158,6 +163,19 @@ def test_a_repair_is_undone_by_a_further_version(repairs: Repairs) -> None:
     with repairs.database.reading() as session:
         assert was_repaired(session, repairs.agent, "r", "k")
         assert not was_repaired(session, repairs.agent, "other", "k")
+
+
+def test_evidence_of_pages_with_broken_texts_and_numbers_is_stored_without_them(repairs: Repairs) -> None:
+    evidence = ProposalEvidence(url="http://site/\ud800", old=float("nan"), new=["a\0b\udfff", 10**400])
+    wanted = request("title", "h1", "h2")
+    (found,) = wanted.found
+    broken = found.model_copy(update={"evidence": (evidence,)})
+    stored = repairs.store("a", wanted.model_copy(update={"repairs": (broken,), "why": "\ud83d?"}))
+    assert (stored.request.why, stored.request.changes) == ("??", wanted.changes)
+    (kept,) = stored.request.found[0].evidence
+    assert (kept.url, kept.old) == ("http://site/?", None)
+    assert kept.new == ["ab?", 10**400]
+    assert repairs.apply("a").version == 1
 
 
 def test_without_a_version_there_is_nothing_to_undo(repairs: Repairs) -> None:

@@ -17,7 +17,7 @@ from agentic.core.pipeline.repairs.requests import ProposalState, RepairRequest,
 from agentic.core.pipeline.repairs.versions import joined_changes, repaired_spec
 from agentic.core.types import JSONValue
 from agentic.mappers.audit import audit
-from agentic.mappers.content import clean_text
+from agentic.mappers.content import clean, clean_text
 from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.database.prefixes import begins_with
 from agentic.mappers.errors import DataError
@@ -76,7 +76,7 @@ def store_repair(
         "run": run,
         "kind": request.kind,
         "state": state,
-        "request": clean_text(request.model_dump_json()),
+        "request": _dumped(request),
         "created_at": utc_now(),
     }
     insert = insert_into(PipelineRepairModel, is_postgresql=is_postgresql).values(**row)
@@ -293,6 +293,12 @@ def stored_repair(row: PipelineRepairModel) -> StoredRepair:
     """Return a request as data."""
     request = RepairRequest.model_validate_json(row.request)
     return StoredRepair(id=row.id, state=row.state, request=request, version=row.version)
+
+
+def _dumped(request: RepairRequest) -> str:
+    """Return a request as text; texts of pages may have NUL characters and halves of surrogate pairs."""
+    data, _ = clean(request.model_dump())
+    return clean_text(json.dumps(data, ensure_ascii=False))
 
 
 def _versions_of(agent: AgentModel) -> tuple[ColumnElement[bool], ...]:
