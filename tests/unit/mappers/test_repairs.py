@@ -30,6 +30,7 @@ from agentic.mappers.catalog.repairs import (
     reject_repair,
     roll_back,
     store_repair,
+    was_refused,
     was_repaired,
 )
 from agentic.mappers.tables.audit import AuditModel
@@ -176,6 +177,22 @@ def test_evidence_of_pages_with_broken_texts_and_numbers_is_stored_without_them(
     assert (kept.url, kept.old) == ("http://site/?", None)
     assert kept.new == ["ab?", 10**400]
     assert repairs.apply("a").version == 1
+
+
+def test_a_change_that_was_rejected_or_undone_is_known_again_and_no_other(repairs: Repairs) -> None:
+    def was_known(field: str, old: str, new: str) -> bool:
+        with repairs.database.reading() as session:
+            return was_refused(session, repairs.agent, request(field, old, new))
+
+    repairs.store("a", request("title", "h1", "h2"))
+    repairs.store("b", request("price", ".price", ".cost"))
+    assert not was_known("title", "h1", "h2")
+    repairs.apply("a")
+    repairs.reject("b")
+    assert (was_known("title", "h1", "h2"), was_known("price", ".price", ".cost")) == (False, True)
+    repairs.roll_back()
+    assert was_known("title", "h1", "h2")
+    assert not was_known("title", "h1", "h3")
 
 
 def test_without_a_version_there_is_nothing_to_undo(repairs: Repairs) -> None:

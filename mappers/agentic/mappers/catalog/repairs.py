@@ -28,6 +28,7 @@ from agentic.mappers.tables.repairs import PipelineRepairModel, RepairVersionMod
 KEPT_REPAIRS = 200
 """Requests of an agent that are kept, besides those that wait, or are part of a version."""
 
+_REFUSED = (ProposalState.REJECTED, ProposalState.ROLLED_BACK)
 _KEPT_STATES = (ProposalState.PROPOSED, ProposalState.APPLIED, ProposalState.ROLLED_BACK)
 
 
@@ -233,6 +234,15 @@ def was_repaired(session: Session, agent: AgentModel, run: str, kind: str) -> bo
     mine = (row.project_id == agent.project_id, row.agent_id == agent.id, row.run == run, row.kind == kind)
     query = select(row.id).where(*mine, row.state.in_((ProposalState.APPLIED, ProposalState.ROLLED_BACK)))
     return session.scalar(query.limit(1)) is not None
+
+
+def was_refused(session: Session, agent: AgentModel, request: RepairRequest) -> bool:
+    """Return whether a change of a request is one that was rejected, or undone, before."""
+    row = PipelineRepairModel
+    mine = (row.project_id == agent.project_id, row.agent_id == agent.id, row.kind == request.kind)
+    query = select(row.request).where(*mine, row.state.in_(_REFUSED))
+    refused = [RepairRequest.model_validate_json(text) for text in session.scalars(query)]
+    return any(change in one.changes for one in refused for change in request.changes)
 
 
 def list_repairs(session: Session, project_id: str) -> Sequence[tuple[PipelineRepairModel, str]]:

@@ -150,6 +150,13 @@ def test_sure_repairs_are_applied_by_policy_and_the_file_of_the_user_wins(shop: 
     assert (row["status"], values(), versions()) == ("succeeded", healthy, {None, 1})
     assert kinds_of_decisions() == [("repair.proposed", "engine"), ("repair.applied", "engine")]
     assert not told("requests", "list")
+    assert agentic("repairs", "rollback", "shop")[0] == 0
+    row = crawl(shop, "auto")  # it finds the repair that was undone, and asks
+    assert (row["state"], versions()) == ("waiting_input", {None, 1})
+    (repair, _) = told("repairs", "list")
+    assert agentic("repairs", "accept", repair["repair"])[0] == 0
+    agentic("executions", "retry", row["id"])
+    assert values() == healthy
     assert agentic("repairs", "export", "shop", "--out", "mine.yaml")[0] == 0
     assert agentic("run", "mine.yaml")[0] == 0
     assert (values(), versions()) == (healthy, {None})

@@ -131,6 +131,7 @@ class HoldDecision:
                 one.state is not ProposalState.PROPOSED
                 or not is_sure
                 or await repair.store.was_repaired(one.request.kind)
+                or await repair.store.was_refused(one.request)
             ):
                 return False
         return True

@@ -75,6 +75,10 @@ class RepairStore(Protocol):
         """Return whether a repair of this kind of pages was applied in this run already."""
         ...
 
+    async def was_refused(self, request: RepairRequest) -> bool:
+        """Return whether any of the changes was rejected or undone before, in whatever run."""
+        ...
+
     async def store(self, repair_id: str, request: RepairRequest) -> StoredRepair:
         """Store a request unless one with that id exists, and return the stored one."""
         ...

@@ -25,6 +25,7 @@ from agentic.mappers.catalog.repairs import (
     reject_repair,
     store_repair,
     stored_repair,
+    was_refused,
     was_repaired,
 )
 from agentic.mappers.crawl.held import drifted_pages
@@ -118,6 +119,10 @@ class SqlRepairStore:
         """Return whether a repair of this kind of pages was applied in this run."""
         return await in_thread(self._was_repaired, kind)
 
+    async def was_refused(self, request: RepairRequest) -> bool:
+        """Return whether any of the changes was rejected or undone before, in whatever run."""
+        return await in_thread(self._was_refused, request)
+
     async def store(self, repair_id: str, request: RepairRequest) -> StoredRepair:
         """Store a request unless one with that id exists, and return the stored one."""
         return await in_thread(self._store, repair_id, request)
@@ -162,6 +167,10 @@ class SqlRepairStore:
     def _was_repaired(self, kind: str) -> bool:
         with self._database.reading() as session:
             return was_repaired(session, self._agent, self._run, kind)
+
+    def _was_refused(self, request: RepairRequest) -> bool:
+        with self._database.reading() as session:
+            return was_refused(session, self._agent, request)
 
     def _store(self, repair_id: str, request: RepairRequest) -> StoredRepair:
         with self._database.writing() as session:
