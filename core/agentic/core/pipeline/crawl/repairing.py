@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -87,30 +88,30 @@ class CrawlRepair:
         learnt = await self.store.wrappers(self.processor.step.details[number])
         found = await in_thread(find_places, rules, makers, broken, learnt)
         proof = Proof(makers, provers, await self.store.expectation(incident.kind), broken.keys())
-        readings = [
-            await self._read_all(number, rules, new, proof.pages) for new in _rules_by_place(rules, found)
-        ]
+        readings = [await self._read_all(number, new, proof.pages) for new in _rules_by_place(rules, found)]
         places, doubts = proved_places(rules, found, readings, proof)
         is_part = incident.cause is Cause.VARIANT
         new = {
             name: repaired_rule(rules[name], kept, broken[name], is_part=is_part)
             for name, kept in places.items()
         }
-        reading = await self._read_all(number, rules, new, proof.pages)
+        reading = await self._read_all(number, new, proof.pages)
         place = (*self.in_effect.place, *detail_place(self.in_effect.step, number), "config", SCHEMA)
         repairs, checked = judged(rules, Findings(found, doubts, new), place, reading, proof)
         return self._request(incident, repairs, checked)
 
     async def _read_all(
-        self,
-        number: int,
-        rules: Mapping[str, JSONValue],
-        new: Mapping[str, JSONValue],
-        pages: Sequence[LookedAtPage],
+        self, number: int, new: Mapping[str, JSONValue], pages: Sequence[LookedAtPage]
     ) -> list[Mapping[str, JSONValue] | None]:
-        step = with_schema(self.processor.step, number, {**rules, **new})
+        """Return the fields of pages, read with new rules for some of them."""
+        resolved = _schema(self.processor.step, number) or {}
+        step = with_schema(self.processor.step, number, {**resolved, **new})
         processor = replace(self.processor, step=step, inputs={})
-        return [await _read(processor, number, page.page) for page in pages]
+        found: list[Mapping[str, JSONValue] | None] = []
+        for page in pages:
+            found.append(await _read(processor, number, page.page))
+            await asyncio.sleep(0)  # signs of life of other work
+        return found
 
     async def _pages(self, number: int, fields: Collection[str]) -> list[LookedAtPage]:
         """Return pages of the new layout.
