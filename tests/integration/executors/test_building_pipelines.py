@@ -156,6 +156,10 @@ def test_place_that_is_not_sure_can_be_chosen(shop: Site, tmp_path: Path) -> Non
     number = 1 + [choice["texts"] for choice in price["choices"]].index([LAMP.price])
     chosen = _repaired(file, *words, "--choose", f"price={number}")
     assert next(row["new"] for row in chosen if row["field"] == "price") == LAMP.price
+    script = tmp_path / "model.yaml"
+    script.write_text(f"- answer: {{price: {number}}}\n")
+    asked = _repaired(file, *words, "--model", f"scripted:{script}")
+    assert next(row["new"] for row in asked if row["field"] == "price") == LAMP.price
     for wrong, said in (("price=99", "price has places 1 to"), ("title=1", "'title' is not a broken field")):
         assert said in str(run("repair", str(file), *words, "--choose", wrong).exception)
 

@@ -74,7 +74,7 @@ async def plan_by_words(
     from agentic.core.pipeline.words import infer_intent
 
     hosts = asking.private_hosts
-    async with _recorded(llm(_own_name(asking.model)), asking.record) as model, open_looks(hosts) as looks:
+    async with _recorded(llm(own_model(asking.model)), asking.record) as model, open_looks(hosts) as looks:
         found = await infer_intent(
             model, asking.words, urls, _Site(looks), name=asking.name, allow_private_hosts=hosts
         )
@@ -102,7 +102,7 @@ def _check_name(name: str) -> None:
         raise OptionError(f"--name {name!r} is not a name for a pipeline: {fault}") from None
 
 
-def _own_name(model: str) -> str:
+def own_model(model: str) -> str:
     """Return the name of a model; a script or recording that the user names may be read."""
     from agentic.core.actors.own_code import own_file
     from agentic.core.agents.specs.spec import FILE_PROVIDERS

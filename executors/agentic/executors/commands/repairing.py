@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentic.core.pipeline import PipelineSpec
     from agentic.core.pipeline.repairs.proposals import Repair
     from agentic.core.pipeline.repairs.searches import SeenPage
-    from agentic.core.wrappers import Abstained, Found, PageTree, PlaceChoice, Wrapper
+    from agentic.core.wrappers import Abstained, Found, PageTree, PlaceChoice, StoredPage, Wrapper
     from agentic.mappers import AgentModel
 
 MAX_PAGES = 6
@@ -67,6 +67,13 @@ def propose_repair(  # noqa: PLR0913 - one option each
             metavar="FIELD=N", help="Take the N-th of the places that --json lists for a field. Repeatable."
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask this model once, such as ollama:llama3.2, which of ten places at most is that of a "
+            "field without a sure one."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the repaired pipeline to this YAML file.")] = None,
     allow_private_host: Annotated[
         list[str] | None, typer.Option(metavar="HOST", help="Allow this private host.")
@@ -105,6 +112,8 @@ def propose_repair(  # noqa: PLR0913 - one option each
     broken = [name for name in known if not _works(known[name], trees, stored, seen_before.get(name))]
     pages = [StoredPage(tree, row) for tree, row in zip(trees, stored, strict=True)]
     results = repair(known, pages, broken)
+    if model is not None:
+        results = asyncio.run(_ask(model, known, pages, results))
     for name, place in _chosen(choose or (), results):
         results[name] = take_choice(known, pages, name, place)
     for name, result in results.items():
@@ -202,6 +211,21 @@ def _field_repairs(
         else:
             repairs.append(RepairAbstention(kind="field", subject=name, reason=one.reason, score=one.best))
     return repairs
+
+
+async def _ask(
+    model: str,
+    known: Mapping[str, Wrapper],
+    pages: Sequence[StoredPage],
+    results: Mapping[str, Found | Abstained],
+) -> dict[str, Found | Abstained]:
+    from agentic.core.llm import llm
+    from agentic.core.pipeline.repairs.choosing import choose_places
+    from agentic.core.pipeline.words.conversing import Conversation
+    from agentic.executors.building.by_words import own_model
+
+    async with llm(own_model(model)) as asked:
+        return await choose_places(Conversation(asked), known, pages, results)
 
 
 def _print_fields(found: Sequence[Row], repairs: Sequence[Repair], *, unread: int) -> None:
