@@ -70,8 +70,8 @@ def propose_repair(  # noqa: PLR0913 - one option each
     model: Annotated[
         str | None,
         typer.Option(
-            help="Ask this model once, such as ollama:llama3.2, which of ten places at most is that of a "
-            "field without a sure one."
+            help="Ask this model once, such as ollama:llama3.2, to choose a place for each field "
+            "without a sure one, from ten at most."
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the repaired pipeline to this YAML file.")] = None,
@@ -90,7 +90,7 @@ def propose_repair(  # noqa: PLR0913 - one option each
     nothing is stored.
     """
     from agentic.core.pipeline.repairs.proposals import RepairProposal, apply_changes
-    from agentic.core.wrappers import Found, StoredPage, repair, with_locators
+    from agentic.core.wrappers import Found, StoredPage, with_locators
     from agentic.core.wrappers import choose as take_choice
 
     source = _source(target, rows, project)
@@ -111,9 +111,7 @@ def propose_repair(  # noqa: PLR0913 - one option each
     seen_before = {one.name: one for one in given}
     broken = [name for name in known if not _works(known[name], trees, stored, seen_before.get(name))]
     pages = [StoredPage(tree, row) for tree, row in zip(trees, stored, strict=True)]
-    results = repair(known, pages, broken)
-    if model is not None:
-        results = asyncio.run(_ask(model, known, pages, results))
+    results = _results(known, pages, broken, model)
     for name, place in _chosen(choose or (), results):
         results[name] = take_choice(known, pages, name, place)
     for name, result in results.items():
@@ -211,6 +209,15 @@ def _field_repairs(
         else:
             repairs.append(RepairAbstention(kind="field", subject=name, reason=one.reason, score=one.best))
     return repairs
+
+
+def _results(
+    known: Mapping[str, Wrapper], pages: Sequence[StoredPage], broken: Sequence[str], model: str | None
+) -> dict[str, Found | Abstained]:
+    from agentic.core.wrappers import repair
+
+    results = repair(known, pages, broken)
+    return results if model is None else asyncio.run(_ask(model, known, pages, results))
 
 
 async def _ask(
