@@ -25,6 +25,8 @@ from tests.bench.drift_protocol import (
     SAME_LAYOUT,
     WORDS,
     LabelledPage,
+    Value,
+    coerce,
     half_of,
     is_right,
     overlap,
@@ -32,7 +34,7 @@ from tests.bench.drift_protocol import (
     value_of,
 )
 
-from agentic.core.wrappers import BuiltField, find_examples
+from agentic.core.wrappers import BuiltField, find_examples, read_data_values
 from agentic.core.wrappers.tree import PageTree
 
 MAX_SHOWN = 3
@@ -81,9 +83,7 @@ def measured(pages: Sequence[LabelledPage]) -> list[Row]:
             gold = left_out.labels.get(name)
             if gold is None or not targets(left_out.tree(), name, gold):
                 continue
-            value = (
-                None if field is None else value_of(name, left_out.tree(), _numbers(field, left_out.tree()))
-            )
+            value = None if field is None else _read(field, left_out.tree())
             rows.append(
                 {
                     "host": left_out.host,
@@ -114,8 +114,15 @@ def copied(page: LabelledPage) -> Texts:
     return found
 
 
-def _numbers(field: BuiltField, tree: PageTree) -> list[int]:
-    return next((hits for one in field.locators if (hits := one.find(tree))), [])
+def _read(field: BuiltField, tree: PageTree) -> Value:
+    """Return the value of the first place that finds something, on the page or in its data."""
+    data = {one.locator: one.values for one in read_data_values(tree.document, tree.url)}
+    for locator in field.locators:
+        if hits := locator.find(tree):
+            return value_of(field.name, tree, hits)
+        if locator in data:
+            return coerce(field.name, data[locator][0])
+    return None
 
 
 def table(rows: Sequence[Row]) -> str:

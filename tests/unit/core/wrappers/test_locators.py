@@ -126,6 +126,24 @@ def test_values_held_as_data_have_places() -> None:
     assert [one.kind for one in built.locators] == [LocatorKind.JSONLD, LocatorKind.META]
 
 
+def test_examples_of_two_layouts_give_places_for_both() -> None:
+    old = "<title>{0}</title><h1 class=name>{0}</h1><p class=price>{1}</p>"
+    new = "<title>{0}</title><h1 class=name>{0}</h1><div class=buy><b class=amount>{1}</b></div>"
+    trees = [
+        tree_of(old.format("Amber", "5")),
+        tree_of(new.format("Birch", "6")),
+        tree_of(new.format("Coral", "7")),
+    ]
+    rows = [{"price": "5"}, {"price": "6"}]
+    price = find_examples(trees, rows)["price"]
+    assert price is not None
+    assert price.texts == (("5",), ("6",), ("7",))
+    assert price.held == 3
+    first = {one.path for one in price.locators if one.find(trees[0])}
+    assert first
+    assert first < {one.path for one in price.locators}
+
+
 def test_elements_with_names_that_selectors_cannot_have_are_found() -> None:
     tree = tree_of("<body><div class=w><b>Price</b><o:p><o:p class=v>12.50</o:p></o:p></div></body>")
     built = find_examples([tree], [{"price": "12.50"}])["price"]

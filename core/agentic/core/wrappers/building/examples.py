@@ -38,6 +38,9 @@ TERM = 3.0
 """The same, where the text before them is a term of a list or the head of a row."""
 
 _DATA_LOCATORS = 2
+_HALF = 2
+"""Places of each of two layouts."""
+
 Example = str | Sequence[str]
 Row = Mapping[str, Example]
 
@@ -177,12 +180,43 @@ def _built(name: str, wrappers: Mapping[str, Wrapper], pages: Sequence[_Page]) -
     locators = _locators(best, pages, places, words, is_list=wrapper.is_list)
     if not locators:
         return _built_of_data(name, of_data, pages)
+    other = _for_other_pages(name, wrappers, pages, best, shown)
+    if other is not None:
+        there = [Place(page.index, hits) for page, hits in zip(pages, other.hits, strict=True) if hits]
+        more = _locators(other, pages, there, words, is_list=wrapper.is_list)
+        locators = [*locators[:_HALF], *more[:_HALF]]
+        texts = tuple(
+            shown_texts or tuple(_value(page.tree, hit, attr) for hit in hits)
+            for shown_texts, page, hits in zip(texts, pages, other.hits, strict=True)
+        )
     data = [] if attr else of_data[:_DATA_LOCATORS]
     kept = (*locators[: MAX_LOCATORS - len(data)], *(one.locator for one in data))
     examples = [pages[place].row[name] for place in best.right]
     kind, regex = reading_of(best.match, examples, [texts[place] for place in best.right], texts)
     label = tree.label(best.hits[shown[0]][0]) if best.hits[shown[0]] else ""
     return BuiltField(name, wrapper.is_list, kept, texts, label, attr, kind, regex, best.wrong)
+
+
+def _for_other_pages(
+    name: str, wrappers: Mapping[str, Wrapper], pages: Sequence[_Page], best: _Try, shown: Sequence[int]
+) -> _Try | None:
+    """Return a way for the examples that the best one finds nothing for, as sites have more than one layout.
+
+    It is tried where the best one finds nothing, and gives nothing else on the pages of that one.
+    """
+    left = [place for place in shown if not best.hits[place]]
+    if not left or best.wrong:
+        return None
+    is_list = wrappers[name].is_list
+    other = _best(name, wrappers, pages, left, aims_of(wrappers)[name].words)
+    if other is None or (other.match.attr, other.match.reading) != (best.match.attr, best.match.reading):
+        return None
+    fitting = all(
+        not other.hits[place]
+        or fits(other.match, pages[place].tree, other.hits[place], pages[place].row[name], is_list=is_list)
+        for place in best.right
+    )
+    return other if fitting else None
 
 
 def _value(tree: PageTree, number: int, attr: str) -> str:
