@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import cast
 
 from turbohtml import Element
 
@@ -47,14 +46,18 @@ class Locator:
     def find(self, tree: PageTree) -> list[int]:
         """Return the visible elements that it leads to, in document order; none for places in data.
 
+        An expression for a text or a number leads to no element.
+
         Raises:
             ValueError: ``path`` is not valid.
         """
         if self.kind is LocatorKind.CSS:
-            found: Sequence[object] = tree.document.select(self.path)
+            found: object = tree.document.select(self.path)
         elif self.kind is LocatorKind.XPATH:
-            found = cast(Sequence[object], tree.document.xpath(self.path))
+            found = tree.document.xpath(self.path)
         else:
+            return []
+        if not isinstance(found, list):
             return []
         numbers = tree.numbers
         return [numbers[one] for one in found if isinstance(one, Element) and one in numbers]

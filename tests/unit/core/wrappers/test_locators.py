@@ -37,6 +37,11 @@ def _place(tree: PageTree, selector: str) -> Place:
     return Place(SelectorIndex(tree), tuple(Locator(LocatorKind.CSS, selector).find(tree)))
 
 
+@pytest.mark.parametrize("path", ["count(//p)", "string(//p)", "boolean(//p)", "//p/@class"])
+def test_expression_for_a_text_or_a_number_leads_to_no_element(path: str) -> None:
+    assert Locator(LocatorKind.XPATH, path).find(tree_of("<p class=x>y</p>")) == []
+
+
 def test_locators_of_a_field_are_of_different_kinds_and_hold_on_all_pages() -> None:
     trees = [old_page(lamp) for lamp in LAMPS]
     locators = write_locators(

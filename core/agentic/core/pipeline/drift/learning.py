@@ -247,7 +247,7 @@ def _elements(wrapper: Wrapper, tree: PageTree) -> list[int]:
     for locator in wrapper.locators:
         try:
             found = locator.find(tree)
-        except (ValueError, TypeError):  # an expression for a number, or that only actors read
+        except ValueError:  # only actors read it
             continue
         if found:
             return found if wrapper.is_list else found[:1]
