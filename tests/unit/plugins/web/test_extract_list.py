@@ -46,6 +46,35 @@ async def test_links_are_relative_to_the_base_of_the_page(act: Any, page: Any) -
     assert found.list_item_urls == ("http://shop.example/docs/a.html",)
 
 
+async def test_items_reach_to_the_next_one(act: Any, page: Any) -> None:
+    html = """<base href="/x/"><dl><dt><a href=1>One</a></dt><dd>first</dd><dd>more</dd>
+    <dt>Two</dt><dt><a href=3>Three</a></dt><dd>third</dd></dl>
+    <table><tr class=head><td>A</td></tr><tr><td>a</td></tr>
+    <tr class=head><td>B</td></tr><tr><td>b</td></tr></table>"""
+    fields = {"title": "dt", "text": ":scope > dd:nth-of-type(1)"}
+    found = await act(ExtractListActor, page=page(html), item_selector="dt", fields=fields, reaches_next=True)
+    assert [(item["title"], item["text"]) for item in found.items] == [
+        ("One", "first"),
+        ("Two", None),
+        ("Three", "third"),
+    ]
+    assert found.list_item_urls == ("http://shop.example/x/1", "http://shop.example/x/3")
+    rows = await act(
+        ExtractListActor,
+        page=page(html),
+        item_selector="tr.head",
+        fields={"text": "tr:nth-of-type(2) td"},
+        reaches_next=True,
+    )
+    assert [item["text"] for item in rows.items] == ["a", "b"]
+
+
+async def test_next_page_may_stand_in_an_attribute_of_a_button(act: Any, page: Any) -> None:
+    html = '<a class=item href=1>1</a><button data-next-url="?offset=20">More</button>'
+    found = await act(ExtractListActor, page=page(html), item_selector="a.item", next_selector="button")
+    assert found.next_url == "http://shop.example/list/?offset=20"
+
+
 async def test_a_page_without_items_gives_none(act: Any, page: Any) -> None:
     found = await act(ExtractListActor, page=page(""), item_selector=".job-card", next_selector=".next")
     assert (found.list_item_urls, found.next_url, found.title) == ((), None, None)
