@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 MOST_FETCHED = 12
 """Pages that are fetched for a repair."""
 
+MOST_TRIED = 2 * MOST_FETCHED
+"""Pages that are requested, at most: of a site that is down, each request may take minutes."""
+
+MAX_TAGS = 50_000
+"""A page with more tags is not used: the elements of a dozen of them would take gigabytes."""
+
 MAKERS = 4
 """Of these, pages to find the fields on; the others prove them."""
 
@@ -68,7 +74,7 @@ class CrawlRepair:
             return self._request(incident, [_abstained(incident.label, reason)])
         pages = await self._pages(number, rules.keys())
         if not pages:
-            reason = "no page of the new layout could be fetched; see `agentic crawls held`"
+            reason = "no page of the new layout could be fetched and searched; see `agentic crawls held`"
             return self._request(incident, [_abstained(incident.label, reason)])
         return await self._of_fields(incident, number, rules, pages)
 
@@ -104,8 +110,7 @@ class CrawlRepair:
         self, number: int, new: Mapping[str, JSONValue], pages: Sequence[LookedAtPage]
     ) -> list[Mapping[str, JSONValue] | None]:
         """Return the fields of pages, read with new rules for some of them."""
-        resolved = _schema(self.processor.step, number) or {}
-        step = with_schema(self.processor.step, number, {**resolved, **new})
+        step = with_rules(self.processor.step, number, new)
         processor = replace(self.processor, step=step, inputs={})
         found: list[Mapping[str, JSONValue] | None] = []
         for page in pages:
@@ -120,9 +125,8 @@ class CrawlRepair:
         """
         drifted = await self.store.drifted_pages(LOOKED_THROUGH)
         urls = [url for url in drifted.held if self.processor.scope.detail_of(url) == number]
-        chosen = _chosen(urls, await self.store.rows(urls), fields)
         found: list[LookedAtPage] = []
-        for url in (*chosen, *drifted.suspects):
+        for url in pages_to_try(urls, await self.store.rows(urls), fields, drifted.suspects):
             if len(found) < MOST_FETCHED and (page := await self._page(url, number)) is not None:
                 found.append(replace(page, is_suspect=url in drifted.suspects))
         return found
@@ -133,7 +137,7 @@ class CrawlRepair:
             page = await self.processor.fetch(url)
         except (ActorError, HttpError, ValidationError):
             return None
-        if not page.is_html or self.processor.scope.detail_of(page.final_url) != number:
+        if not can_be_searched(page) or self.processor.scope.detail_of(page.final_url) != number:
             return None
         item = await _read(self.processor, number, page)
         if item is None or (is_blank([item]) and wall_in(page.text, page.final_url) is not None):
@@ -154,20 +158,36 @@ async def _read(processor: PageProcessor, number: int, page: Page) -> Mapping[st
     return items[0].fields if len(items) == 1 else None
 
 
-def _chosen(
-    urls: Sequence[str], rows: Mapping[str, Mapping[str, JSONValue]], fields: Collection[str]
+def can_be_searched(page: Page) -> bool:
+    """Return whether a page is HTML of a size that can be searched for fields."""
+    return page.is_html and page.text.count("<") <= MAX_TAGS
+
+
+def pages_to_try(
+    held: Sequence[str],
+    rows: Mapping[str, Mapping[str, JSONValue]],
+    fields: Collection[str],
+    suspects: Sequence[str],
 ) -> list[str]:
-    """Return pages to fetch: those with whole rows, and some whose rows lack a field."""
+    """Return pages to fetch: those with whole rows, some whose rows lack a field, and then the suspects.
+
+    Args:
+        held: Pages that wait.
+        rows: Stored rows, by the address of their page.
+        fields: Names of all fields.
+        suspects: Pages that raised the alarm.
+    """
 
     def count(url: str) -> int:
         row = rows.get(url, {})
         return sum(row.get(name) not in EMPTY for name in fields)
 
-    whole = [url for url in urls if count(url) == len(fields)]
-    part = [url for url in urls if 0 < count(url) < len(fields)]
-    rest = [url for url in urls if not count(url)]
+    whole = [url for url in held if count(url) == len(fields)]
+    part = [url for url in held if 0 < count(url) < len(fields)]
+    rest = [url for url in held if not count(url)]
     first = part[: max(PARTIAL_ROWS, MOST_FETCHED - len(whole))]
-    return [*whole[: MOST_FETCHED - len(first)], *first, *rest][:MOST_FETCHED]
+    chosen = [*whole[: MOST_FETCHED - len(first)], *first, *rest][:MOST_FETCHED]
+    return [*chosen, *suspects][:MOST_TRIED]
 
 
 def _parted(pages: Sequence[LookedAtPage]) -> tuple[Sequence[LookedAtPage], Sequence[LookedAtPage]]:
@@ -191,11 +211,12 @@ def _rules_by_place(
         yield {name: rule_at(rules[name], one[index]) for name, one in places.items() if index < len(one)}
 
 
-def with_schema(step: CrawlStep, number: int, rules: Mapping[str, JSONValue]) -> CrawlStep:
-    """Return a crawl step with other rules for the fields of one rule of ``detail``."""
+def with_rules(step: CrawlStep, number: int, new: Mapping[str, JSONValue]) -> CrawlStep:
+    """Return a crawl step with new rules for some fields of one rule of ``detail``."""
     details = [*step.details]
     rule = details[number]
-    details[number] = rule.model_copy(update={"config": {**rule.config, SCHEMA: dict(rules)}})
+    schema = {**(_schema(step, number) or {}), **new}
+    details[number] = rule.model_copy(update={"config": {**rule.config, SCHEMA: schema}})
     return step.model_copy(
         update={"detail": tuple(details) if isinstance(step.detail, tuple) else details[0]}
     )
