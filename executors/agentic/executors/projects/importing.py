@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline import Fault, PipelineSpec, SpecError, read_spec
-from agentic.core.pipeline.drift.learning import MAX_NAME_CHARS
+from agentic.core.pipeline.drift.profiles import MAX_NAME_CHARS
 from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import Wrapper, WrapperVersionError, decode

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agentic.core.actors import Page
+from agentic.core.pipeline.drift.profiles import MAX_NAME_CHARS
 from agentic.core.pipeline.drift.sights import PageSight, is_blank, lacks_fields
 from agentic.core.pipeline.expressions.secret_masking import Hidden
 from agentic.core.pipeline.spec.spec import ActorStep, CrawlStep, DetailRules, Step
@@ -36,9 +37,6 @@ MAX_TAGS = 16_000
 
 MAX_LEARNT = 200
 """Fields that a crawl learns."""
-
-MAX_NAME_CHARS = 100
-"""Fields with longer names are not learnt."""
 
 
 @record

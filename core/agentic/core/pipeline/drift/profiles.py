@@ -36,6 +36,9 @@ RUN_CHARS = 12
 MAX_FIELDS = 100
 """Fields of a kind that are watched."""
 
+MAX_NAME_CHARS = 100
+"""Fields with longer names are neither watched nor learnt: names may come from the keys of a page's JSON."""
+
 OPTIONAL_RATE = 0.15
 """From this healthy null rate on, a field needs the template of the page as a second witness."""
 

@@ -10,6 +10,7 @@ from agentic.core.pipeline.drift.incidents import Cause, FieldFault, Incident
 from agentic.core.pipeline.drift.profiles import (
     FEW_VALUES,
     MAX_FIELDS,
+    MAX_NAME_CHARS,
     Expectation,
     ExpectedField,
     FieldProfile,
@@ -273,7 +274,7 @@ class KindWatch:
         for name, value in found.items():
             known_field = fields.get(name)
             if known_field is None:
-                if len(fields) >= MAX_FIELDS:
+                if len(fields) >= MAX_FIELDS or len(name) > MAX_NAME_CHARS:
                     continue
                 known_field = fields[name] = self._late_field()
             if known_field.note(value, wanted.get(name)):

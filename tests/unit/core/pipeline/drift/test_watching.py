@@ -66,6 +66,15 @@ def test_a_number_without_a_size_on_a_healthy_page_hides_no_later_one_and_alarms
     assert wrong.incident is not None
 
 
+def test_keys_of_a_hostile_page_take_bounded_room() -> None:
+    watch = CrawlWatch()
+    hostile: list[dict[str, JSONValue]] = [
+        {f"{at}{key}": 1, f"{at}{key}" * 100_000: 1} for at in range(9) for key in "ab"
+    ]
+    watch.note(pages([*hostile, {str(key): key for key in range(5_000)}]), {})
+    assert len(watch.dump()) < 20_000
+
+
 def test_two_fields_of_a_record_that_break_together_are_one_incident(profile: KindProfile) -> None:
     broken = (item(number, price=None, title=None) for number in range(30))
     seen = watched(pages(broken), profile)
