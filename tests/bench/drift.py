@@ -93,6 +93,9 @@ def measured(pair: Pair, kind: str, *, with_peers: bool) -> list[Row]:
     truth = {name: gold for name in wrappers if (gold := pair.new.labels.get(name)) is not None}
     states = {name: broken_state(new, name, selectors[name], gold) for name, gold in truth.items()}
     rows = {name: _first_row(pair, kind, name, states[name]) for name in truth}
+    for name in truth if kind == "same" else ():
+        hits = wrappers[name].locators[0].find(new)
+        rows[name]["still stored"] = is_right(name, value_of(name, new, hits), pair.old.labels[name])
     broken = [name for name, state in states.items() if state != "right"]
     row = {name: pair.old.labels[name] for name in wrappers} if kind == "same" else None
     more = [page for page in pair.more_new if overlap(page.tree(), new) >= SAME_LAYOUT]
@@ -102,6 +105,8 @@ def measured(pair: Pair, kind: str, *, with_peers: bool) -> list[Row]:
         spent = 1000 * (time.process_time() - start) / len(broken)
         for name, result in results.items():
             rows[name] |= {f"{run} ms": spent, **_outcomes(run, name, new, result, truth[name], more)}
+            if row is not None and isinstance(result, Found):
+                rows[name][f"{run} stored"] = _is_right_choice(name, new, result.place, pair.old.labels[name])
     if len(broken) < len(truth):
         forced = repair(wrappers, [StoredPage(new, row)], sorted(wrappers))
         for name in set(truth) - set(broken):
@@ -282,6 +287,8 @@ def _section(title: str, rows: Sequence[Row]) -> list[str]:
     for run in (*RUNS, "scrapling", "autoscraper"):
         lines += [_line(run, mine) for mine in [[row for row in seen if run in row]] if mine]
     lines.append("")
+    for run in ("row", "row+"):
+        lines += [f"{run}, without disputed labels: {_undisputed(run, seen)}"]
     for run in RUNS:
         gone = [row[run] == "abstain" for row in broken if run in row and not row["visible"]]
         held = [
@@ -295,6 +302,21 @@ def _section(title: str, rows: Sequence[Row]) -> list[str]:
     lines.append(f"fields that are not broken, repair forced: {words}")
     taken = [row["removed"] != "kept" for row in seen if "removed" in row]
     return [*lines, f"abstains where the value was taken from the page: {_of(taken)}"]
+
+
+def _undisputed(run: str, rows: Sequence[Row]) -> str:
+    """Return the outcomes of fields whose label is not in dispute.
+
+    It is where the page shows what was stored, at its old place or at the new one, and its JSON-LD says
+    something else.
+    """
+
+    def is_disputed(row: Row) -> bool:
+        return row[run] != "right" and bool(row.get("still stored") or row.get(f"{run} stored"))
+
+    clear = [row for row in rows if run in row and not is_disputed(row)]
+    words = ("right", "wrong", "abstain")
+    return ", ".join(f"{word} {_of([row[run] == word for row in clear])}" for word in words)
 
 
 def _listed(value: object) -> list[str]:

@@ -6,18 +6,20 @@ from collections.abc import Collection, Sequence
 
 from agentic.core.wrappers.locators import Locator, LocatorKind
 from agentic.core.wrappers.ranking import PageFacts
-from agentic.core.wrappers.values import agreement, is_telling
+from agentic.core.wrappers.values import Kind, agreement, is_telling
 from agentic.core.wrappers.words import plain, words_of
 from agentic.core.wrappers.wrapper import Wrapper
 
 MAX_PLACES = 2
+MIN_CHARS = 4
 
 
 def holding_places(wrapper: Wrapper, pages: Sequence[PageFacts]) -> list[Locator]:
     """Return the places that hold the stored value on each page with a row, if chance cannot explain it.
 
     ``<meta>`` is left out: its texts are for previews of links, often cut or decorated.
-    Chance is out if the place has a name of the field, the value is long, or two pages have different values.
+    Chance is out if two pages have different values, the value is long, or it is a text of some letters at a
+    place with a name of the field. A number on one page proves nothing: ``bestRating`` is often 5, too.
     """
     stored = [(page, known) for page in pages if (known := page.row.get(wrapper.name)) is not None]
     if wrapper.is_list or not stored:
@@ -31,7 +33,8 @@ def holding_places(wrapper: Wrapper, pages: Sequence[PageFacts]) -> list[Locator
     is_sure = len({plain(str(known)) for _, known in stored}) > 1
     is_sure = is_sure or any(is_telling(known, 1.0) for _, known in stored)
     places = (one for one in pages[0].data if one.kind is not LocatorKind.META)
-    found = (one for one in places if is_sure or _is_named(one, wrapper))
+    is_text = wrapper.kind is Kind.TEXT and all(len(plain(str(known))) >= MIN_CHARS for _, known in stored)
+    found = (one for one in places if is_sure or (is_text and _is_named(one, wrapper)))
     return _last_first([one for one in found if min(agreed(one)) == 1.0], wrapper)
 
 

@@ -84,6 +84,14 @@ def test_stored_value_of_one_page_is_not_taken_from_data_with_another_name() -> 
     assert isinstance(result, Abstained)
 
 
+def test_number_of_one_page_is_not_taken_from_data_even_with_its_name() -> None:
+    wrappers = {"rating": wrapper_of_values("rating", [5], kind=Kind.NUMBER)}
+    data = {"@type": "Review", "rating": {"bestRating": 5}}
+    html = f'<script type="application/ld+json">{json.dumps(data)}</script><p>A lamp</p>'
+    result = repair(wrappers, [StoredPage(tree_of(html), {"rating": 5})], ["rating"])["rating"]
+    assert isinstance(result, Abstained)
+
+
 def test_place_in_data_that_still_gives_a_value_is_left_alone() -> None:
     wrappers = {"price": wrapper_of_values("price", ["49.90"], kind=Kind.NUMBER, locators=[PRICE])}
     body = "<dl><dt>Price</dt><dd>{price}</dd></dl>"
