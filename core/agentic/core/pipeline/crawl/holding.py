@@ -89,7 +89,7 @@ class HoldDecision:
         self, repair: CrawlRepair, found: Sequence[StoredRepair], ask: Ask, ctx: WorkflowContext
     ) -> bool | None:
         """Return whether the crawl continues; None if no repair is proposed, or it was rejected meanwhile."""
-        if found and await self._is_sure(repair, found):
+        if are_all_repaired(self.incidents, found) and await self._is_sure(repair, found):
             limits = _auto(self.step)
             why = f"repair: auto, by scores from {limits.min_score} and {limits.min_pages} pages"
             return await self._apply(repair, found, why, ctx) or None
@@ -165,6 +165,14 @@ class HoldDecision:
             repairs=tuple(one.id for one in proposed),
             found=tuple(f"{one.subject}: {one.note} (score {one.score:.2f})" for one in parts),
         )
+
+
+def are_all_repaired(incidents: Sequence[Incident], found: Sequence[StoredRepair]) -> bool:
+    """Return whether each kind of held pages has a request for a repair.
+
+    A release would also read pages that the site replaces by a wall, and empty their rows.
+    """
+    return bool(found) and {one.request.kind for one in found} == {one.kind for one in incidents}
 
 
 async def _reject(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from agentic.core.actors import Page
+from agentic.core.pipeline.crawl.holding import are_all_repaired
 from agentic.core.pipeline.crawl.repairing import (
     MAX_TAGS,
     MOST_FETCHED,
@@ -13,6 +14,8 @@ from agentic.core.pipeline.crawl.repairing import (
     pages_to_try,
     with_rules,
 )
+from agentic.core.pipeline.drift.incidents import Cause, Incident
+from agentic.core.pipeline.repairs.requests import ProposalState, RepairRequest, StoredRepair
 from agentic.core.pipeline.spec.spec import CrawlStep
 from agentic.core.types import JSONValue
 
@@ -40,6 +43,18 @@ def test_pages_with_rows_come_first_and_the_suspects_of_a_site_that_is_down_are_
     tried = pages_to_try(held, rows, whole.keys(), suspects)
     assert tried[:MOST_FETCHED] == [*held[100:111], held[0]]
     assert (tried[MOST_FETCHED], len(tried)) == (suspects[0], MOST_TRIED)
+
+
+def test_repairs_are_for_all_held_pages_only_if_no_wall_holds_others() -> None:
+    def stored(*kinds: str) -> list[StoredRepair]:
+        requests = [RepairRequest(kind=kind) for kind in kinds]
+        return [StoredRepair(id="a", state=ProposalState.PROPOSED, request=one) for one in requests]
+
+    layout = Incident(kind="k", label="*/lamp/*", cause=Cause.LAYOUT)
+    wall = Incident(kind="w", label="*/shop/*", cause=Cause.CONSENT)
+    assert are_all_repaired([layout], stored("k"))
+    assert not are_all_repaired([layout, wall], stored("k"))
+    assert not are_all_repaired([wall], stored())
 
 
 def test_pages_with_more_elements_than_memory_has_room_for_are_left_out() -> None:
