@@ -16,6 +16,7 @@ import typer
 from agentic.core.cli import console, err_console, print_rows
 from agentic.core.hooks import get_registry
 from agentic.core.ids import SHORT_CHARS
+from agentic.core.logging import configure_logging
 from agentic.core.private import make_private_folder
 from agentic.core.services import Service, ServiceSupervisor, free_port, nats_service, valkey_service
 from agentic.core.services.errors import MissingServerError
@@ -89,6 +90,8 @@ def _demo_drift(settings: Settings) -> None:
     """Tell the story of a redesign, with a database of its own that begins empty."""
     from agentic.executors.commands.servers.drift_demo import PRODUCTS, tell_story
 
+    if settings.log_level != "debug":
+        configure_logging("critical", settings.log_format)  # the story tells what the log would
     for leftover in settings.home.glob("agentic.db*"):
         leftover.unlink()
     migrate(settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from agentic.executors.durable.worker.leases import LEASE_S, Leases
 from agentic.executors.durable.worker.ledger_executor import DirectLedgerExecutor, LedgerExecutor
 from agentic.executors.durable.worker.process_names import process_name
 from agentic.executors.durable.worker.run_cache import RunCache
+from agentic.executors.errors import BrokerUnavailableError
 
 
 class RunWaiters:
@@ -158,7 +160,9 @@ class RunHost:
         try:
             await self.dispatcher.dispatch(activations)
         except Exception as exc:  # any error of a broker: the run is safe in the ledger
-            log.warning("dispatch.failed", count=len(activations), error=line_of(exc))
+            is_alone = isinstance(exc, BrokerUnavailableError) and exc.url is None  # no worker is expected
+            level = logging.INFO if is_alone else logging.WARNING
+            log.log(level, "dispatch.failed", count=len(activations), error=line_of(exc))
             ids = [activation.id for activation in activations]
             await self.ledger_executor.do(lambda ledger: ledger.mark_dispatched(ids, is_dispatched=False))
 
