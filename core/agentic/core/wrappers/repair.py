@@ -426,7 +426,8 @@ class _Repair:
     def _with_data(self, name: str, abstained: Abstained) -> Found | Abstained:
         """Return a place in data that holds the stored values; else offer those with words of the field."""
         wrapper, first = self._wrappers[name], self._pages[0]
-        if holding := holding_places(wrapper, self._pages):
+        holding = holding_places(wrapper, self._pages)
+        if holding and self._accept[name] <= HELD:
             return self._held(wrapper, holding, abstained.choices)
         shown = [text for choice in abstained.choices for text in choice.texts[:1]]
         offered = tuple(_held_choice(first, one, 0.0) for one in named_places(wrapper, first, shown))

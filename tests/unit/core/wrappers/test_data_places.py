@@ -48,6 +48,13 @@ def test_value_that_is_no_longer_shown_is_found_in_data_by_its_stored_values() -
     assert [one.new for one in result.evidence] == [(price,) for _, price in LAMPS]
 
 
+def test_value_in_data_is_offered_where_more_sureness_is_asked_for() -> None:
+    pages = _pages(body="<p>A lamp</p>", with_rows=True)
+    result = repair(_wrappers(), pages, ["price"], accept=0.95)["price"]
+    assert isinstance(result, Abstained)
+    assert PRICE in [choice.locator for choice in result.choices]
+
+
 def test_shown_value_has_the_same_value_in_data_as_an_alternative() -> None:
     body = "<h1>{title}</h1><dl><dt>Price</dt><dd>{price}</dd></dl>"
     result = repair(_wrappers(), _pages(body=body, with_rows=True), ["price"])["price"]
