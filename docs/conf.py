@@ -64,6 +64,7 @@ nitpick_ignore = [
     ("py:class", "EffectJournal"),
     ("py:class", "FieldInfo"),
     ("py:class", "Judgement"),
+    ("py:class", "LearntField"),
     ("py:class", "NoneType"),
     ("py:class", "OpenModel"),
     ("py:class", "Path"),

@@ -94,8 +94,9 @@ def build(  # noqa: PLR0913 - one option each
 ) -> None:
     """Build a pipeline from an intent, or from example values of pages or words, and print it.
 
-    Without --words no model is asked: each value is looked for on its page, and the selectors are checked on
-    all pages. Without examples the command lists the offers of the page.
+    Without --words no model is asked: each value is looked for on its page,
+    and the selectors are checked on all pages. Without examples the command
+    lists the offers of the page.
     """
     known = _examples(example or (), examples)
     target = _target(target, known)

@@ -84,10 +84,11 @@ def propose_repair(  # noqa: PLR0913 - one option each
 ) -> None:
     """Find the fields again whose selectors match nothing since a redesign, and print new rules.
 
-    Start pages that moved, lists, links to the next page, keys of JSON and login forms are looked at, too.
-    The pages of the rows are fetched. A part without a sure new place stays as it is. The repair of an
-    agent is stored as a proposal: check it, then accept it with `agentic repairs accept`. With --rows
-    nothing is stored.
+    Start pages that moved, lists, links to the next page, keys of JSON and
+    login forms are looked at, too. The pages of the rows are fetched. A
+    part without a sure new place stays as it is. The repair of an agent is
+    stored as a proposal: check it, then accept it with `agentic repairs
+    accept`. With --rows nothing is stored.
     """
     from agentic.core.pipeline.repairs.proposals import RepairProposal, apply_changes
     from agentic.core.wrappers import Found, StoredPage, with_locators

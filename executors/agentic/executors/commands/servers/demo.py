@@ -65,9 +65,10 @@ def demo(
 ) -> None:
     """Start all services, run two agents on a Celery worker, show the stored rows, stop all.
 
-    Uses its own folder, `demo` in AGENTIC_HOME, and its own servers. The database
-    stays: in a second demo the same rows are unchanged. With --drift it is another
-    story, in the folder `demo-drift`, which starts empty each time.
+    Uses its own folder, `demo` in AGENTIC_HOME, and its own servers. The
+    database stays: in a second demo the same rows are unchanged. With
+    --drift it is another story, in the folder `demo-drift`, which starts
+    empty each time.
     """
     if drift:
         if live or with_model:
