@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,9 +13,14 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.commands import invoke
+from tests.commands import invoke, start_command
 
+from agentic.core.bus import open_questions
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.cli.main import build_app
+from agentic.core.services import ServiceSupervisor, nats_service
+from agentic.core.types import JSONValue
+from agentic.executors.commands.runs.views import untyped
 from agentic.fakes.redesign.orders import Redesign
 from agentic.fakes.server import FakeServer
 
@@ -142,6 +149,38 @@ def test_a_proposed_repair_is_shown_accepted_once_and_the_crawl_goes_on_with_it(
     assert agentic("repairs", "rollback", "shop")[0] == 0
     assert [one["changes"] for one in told("repairs", "versions", "shop")] == [0, 2]
     assert crawl(shop)["state"] == "waiting_input"  # as written again, and broken again
+
+
+async def answer_on_nats(folder: Path, answer: str, by: str) -> JSONValue:
+    """Answer the first question that a process beside a worker asks; return the question."""
+    async with ServiceSupervisor(folder, [nats_service(folder)]) as supervisor:
+        url = supervisor.urls["nats"]
+        environment = {**os.environ, "AGENTIC_NATS_URL": url}
+        asker = start_command(["reconcile", "--every", "0.5"], environment, folder)
+        bus = NatsBus(url)
+        try:
+            async with open_questions(bus, project="default") as questions, asyncio.timeout(30):
+                asked = await anext(aiter(questions))
+                await asked.answer(answer, by=by)
+                return asked.question.question
+        finally:
+            await bus.aclose()
+            asker.kill()
+            await asyncio.to_thread(asker.communicate)
+
+
+def test_an_answer_on_nats_accepts_a_repair(shop: FakeServer, tmp_path: Path) -> None:
+    healthy = values()
+    row = crawl(shop)
+    (proposed,) = told("repairs", "list")
+    question = untyped(asyncio.run(answer_on_nats(tmp_path, "repair", by="ben")))
+    assert isinstance(question, dict)
+    assert question["repairs"] == [proposed["repair"]]
+    assert agentic("executions", "retry", row["id"])[0] == 0
+    (repair,) = told("repairs", "list")
+    assert (repair["state"], told("executions", "list")[0]["status"]) == ("applied", "succeeded")
+    assert (values(), versions()) == (healthy, {None, 1})
+    assert {one["who"] for one in told("audit") if one["kind"] == "request.answered"} == {"ben"}
 
 
 def test_sure_repairs_are_applied_by_policy_and_the_file_of_the_user_wins(shop: FakeServer) -> None:
