@@ -89,8 +89,8 @@ TARGETS: Mapping[str, Sequence[str]] = {
     "SC06": ("agentic.core.coding.validation.supervisor:Supervisor",),
     "SP04": (
         "agentic.core.pipeline.spec.inferring:ModelIntentInference",
-        "agentic.core.pipeline.words.inferring:infer_intent",
-        "agentic.core.pipeline.words.wanted:infer_wanted",
+        "agentic.core.pipeline.intent_inference.inferring:infer_intent",
+        "agentic.core.pipeline.intent_inference.wanted:infer_wanted",
     ),
     "TH02": ("agentic.core.agents.threads.keyvalue:KeyValueThreadStore", f"{_THREAD}.load"),
     "TH03": _SERIALIZING,

@@ -179,6 +179,17 @@ def begin_parents() -> None:
     _parent_of_workers()
 
 
+def end_parents() -> None:
+    """End what commands are forked from, if this process of tests has begun it."""
+    if _parent_of_workers.cache_info().currsize:
+        _parent_of_workers().close()
+    if _parent.cache_info().currsize:
+        orders, process = _parent()
+        orders.close()
+        process.kill()
+        process.wait()
+
+
 class Command(subprocess.Popen[Any]):
     """A command under way: like a process that this one has started, which it is not.
 

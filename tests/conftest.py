@@ -117,6 +117,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         compile_once()
 
 
+def pytest_unconfigure() -> None:
+    """End what the commands of all processes that shared the tests were forked from."""
+    if "tests.commands" in sys.modules:
+        from tests.commands import end_parents
+
+        end_parents()
+
+
 @pytest.fixture(autouse=True)
 def unconfigured_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Leave no test's log set-up to the next one: a logger that is kept would be that of its first use."""

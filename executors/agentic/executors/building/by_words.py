@@ -16,7 +16,7 @@ from agentic.executors.commands.shared.options import OptionError
 if TYPE_CHECKING:
     from agentic.core.llm import LLMAdapter
     from agentic.core.pipeline import IntentSpec
-    from agentic.core.pipeline.words import InferredIntent
+    from agentic.core.pipeline.intent_inference import InferredIntent
     from agentic.core.wrappers import PageTree
 
 
@@ -68,10 +68,10 @@ async def plan_by_words(
 
     Raises:
         OptionError: A host is private, or the recording is of another model.
-        WordsError, ModelError: See :func:`~agentic.core.pipeline.words.infer_intent`.
+        WordsError, ModelError: See :func:`~agentic.core.pipeline.intent_inference.infer_intent`.
     """
     from agentic.core.llm import llm
-    from agentic.core.pipeline.words import infer_intent
+    from agentic.core.pipeline.intent_inference import infer_intent
 
     hosts = asking.private_hosts
     async with _recorded(llm(own_model(asking.model)), asking.record) as model, open_looks(hosts) as looks:
@@ -128,7 +128,7 @@ def _recorded(model: LLMAdapter, record: Path | None) -> LLMAdapter:
 
 
 class _Site:
-    """Implements :class:`~agentic.core.pipeline.words.WordsSite`."""
+    """Implements :class:`~agentic.core.pipeline.intent_inference.WordsSite`."""
 
     def __init__(self, looks: Looks) -> None:
         self._looks = looks

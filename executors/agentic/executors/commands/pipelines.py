@@ -196,7 +196,7 @@ add_command_at(
     pipelines,
     "agentic.executors.commands.building:build",
     name="build",
-    help="Build a pipeline from an intent, or from example values of a page, and print it.",
+    help="Build a pipeline from an intent, or from example values of pages or words, and print it.",
 )
 add_command_at(
     pipelines,

@@ -228,8 +228,8 @@ async def _ask(
     results: Mapping[str, Found | Abstained],
 ) -> dict[str, Found | Abstained]:
     from agentic.core.llm import llm
+    from agentic.core.pipeline.intent_inference.conversing import Conversation
     from agentic.core.pipeline.repairs.choosing import choose_places
-    from agentic.core.pipeline.words.conversing import Conversation
     from agentic.executors.building.by_words import own_model
 
     async with llm(own_model(model)) as asked:

@@ -38,12 +38,11 @@ async def test_an_agent_reads_the_output_of_its_program(
 
 
 async def test_a_program_that_fails_or_takes_too_long_is_a_result(validator: SandboxValidator) -> None:
-    limits = SandboxLimits(time_s=0.5)
-    interpreter = CodeInterpreter(validator.sandbox, limits=limits)
-    failed = await read(interpreter, code="1 / 0")
+    failed = await read(CodeInterpreter(validator.sandbox), code="1 / 0")
     assert isinstance(failed, dict)
     assert failed["result"] == "it ended with exit code 1"
     assert "ZeroDivisionError" in str(failed["stderr"])
+    interpreter = CodeInterpreter(validator.sandbox, limits=SandboxLimits(time_s=0.5))
     assert "longer than its limit of time" in str(await read(interpreter, code="while True: pass"))
     assert "0.5 seconds" in interpreter.description
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from agentic.core.pipeline.words.conversing import Conversation, ModelQuestion
+from agentic.core.pipeline.intent_inference.conversing import Conversation, ModelQuestion
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import Abstained, Found, PlaceChoice, StoredPage, Wrapper, choose
 from agentic.core.wrappers.repair import MAX_CHOICES

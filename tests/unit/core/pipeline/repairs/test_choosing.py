@@ -8,9 +8,9 @@ import pytest
 from tests.unit.core.wrappers.pages import LAMPS, learnt, new_page
 
 from agentic.core.llm import ScriptedModel
+from agentic.core.pipeline.intent_inference import UnusableAnswerError
+from agentic.core.pipeline.intent_inference.conversing import Conversation
 from agentic.core.pipeline.repairs.choosing import choose_places
-from agentic.core.pipeline.words import UnusableAnswerError
-from agentic.core.pipeline.words.conversing import Conversation
 from agentic.core.wrappers import Abstained, Found, StoredPage, repair
 
 WRAPPERS = learnt()

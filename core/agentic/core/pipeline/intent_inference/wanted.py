@@ -16,9 +16,9 @@ from pydantic import (
     model_validator,
 )
 
+from agentic.core.pipeline.intent_inference.conversing import Conversation, ModelQuestion
+from agentic.core.pipeline.intent_inference.errors import WordsTooLongError
 from agentic.core.pipeline.spec.intents import Comparison
-from agentic.core.pipeline.words.conversing import Conversation, ModelQuestion
-from agentic.core.pipeline.words.errors import WordsTooLongError
 from agentic.core.types import JSONValue
 
 MAX_CHARS = 2_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from agentic.core.pipeline.intent_inference.wanted import WantedData, WantedFilter
 from agentic.core.pipeline.spec.intents import ItemFilter
-from agentic.core.pipeline.words.wanted import WantedData, WantedFilter
 from agentic.core.types import JSONValue
 
 AMOUNTS = frozenset({"integer", "number", "price"})

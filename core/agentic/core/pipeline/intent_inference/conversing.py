@@ -24,7 +24,7 @@ from agentic.core.llm import (
 )
 from agentic.core.llm.structured import OUTPUT_TOOL, bind_schema, read_json
 from agentic.core.masking import mask_known
-from agentic.core.pipeline.words.errors import ModelLimitError, UnusableAnswerError
+from agentic.core.pipeline.intent_inference.errors import ModelLimitError, UnusableAnswerError
 from agentic.core.types import JSONValue
 
 MAX_CALLS = 5

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 from agentic.core.errors import AgenticError, line_of
 from agentic.core.logging import get_logger
+from agentic.core.pipeline.intent_inference.conversing import Conversation
+from agentic.core.pipeline.intent_inference.errors import FieldNotOnPageError, NothingFitsError
+from agentic.core.pipeline.intent_inference.filtering import NotApplied, filters_of
+from agentic.core.pipeline.intent_inference.picking import OfferedPlace, OfferedRecord, pick, places_in
+from agentic.core.pipeline.intent_inference.wanted import WantedData, WantedField, infer_wanted
 from agentic.core.pipeline.offered import intent_of_offer
 from agentic.core.pipeline.spec.intents import IntentSpec, ItemFilter
-from agentic.core.pipeline.words.conversing import Conversation
-from agentic.core.pipeline.words.errors import FieldNotOnPageError, NothingFitsError
-from agentic.core.pipeline.words.filtering import NotApplied, filters_of
-from agentic.core.pipeline.words.picking import OfferedPlace, OfferedRecord, pick, places_in
-from agentic.core.pipeline.words.wanted import WantedData, WantedField, infer_wanted
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import (

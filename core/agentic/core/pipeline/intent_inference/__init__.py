@@ -3,8 +3,8 @@
 It is asked while a pipeline is built, never when it runs, and it writes no selector.
 """
 
-from agentic.core.pipeline.words.conversing import MAX_CALLS, MAX_TOKENS
-from agentic.core.pipeline.words.errors import (
+from agentic.core.pipeline.intent_inference.conversing import MAX_CALLS, MAX_TOKENS
+from agentic.core.pipeline.intent_inference.errors import (
     FieldNotOnPageError,
     ModelLimitError,
     NothingFitsError,
@@ -12,8 +12,8 @@ from agentic.core.pipeline.words.errors import (
     WordsError,
     WordsTooLongError,
 )
-from agentic.core.pipeline.words.filtering import NotApplied
-from agentic.core.pipeline.words.inferring import InferredIntent, WordsSite, infer_intent
+from agentic.core.pipeline.intent_inference.filtering import NotApplied
+from agentic.core.pipeline.intent_inference.inferring import InferredIntent, WordsSite, infer_intent
 
 __all__ = [
     "MAX_CALLS",

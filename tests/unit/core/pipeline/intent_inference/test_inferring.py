@@ -19,8 +19,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.http import Fetcher, HttpPolicy
 from agentic.core.llm import ScriptedModel
 from agentic.core.pipeline import IntentSpec, RuleBuilder
-from agentic.core.pipeline.steps.calls import call_until_done
-from agentic.core.pipeline.words import (
+from agentic.core.pipeline.intent_inference import (
     FieldNotOnPageError,
     InferredIntent,
     NothingFitsError,
@@ -28,6 +27,7 @@ from agentic.core.pipeline.words import (
     WordsError,
     infer_intent,
 )
+from agentic.core.pipeline.steps.calls import call_until_done
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import Offer, PageTree, find_offers
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agentic.core.pipeline.words.conversing import Conversation, ModelQuestion
-from agentic.core.pipeline.words.errors import NothingFitsError
-from agentic.core.pipeline.words.wanted import WantedData, WantedField
+from agentic.core.pipeline.intent_inference.conversing import Conversation, ModelQuestion
+from agentic.core.pipeline.intent_inference.errors import NothingFitsError
+from agentic.core.pipeline.intent_inference.wanted import WantedData, WantedField
 from agentic.core.types import JSONValue
 
 MAX_RECORDS = 12

@@ -23,7 +23,7 @@ from agentic.core.llm import (
     ToolCall,
 )
 from agentic.core.masking import remember_secrets
-from agentic.core.pipeline.words import (
+from agentic.core.pipeline.intent_inference import (
     MAX_CALLS,
     ModelLimitError,
     NotApplied,
@@ -31,10 +31,16 @@ from agentic.core.pipeline.words import (
     UnusableAnswerError,
     WordsTooLongError,
 )
-from agentic.core.pipeline.words.conversing import Conversation
-from agentic.core.pipeline.words.filtering import filters_of
-from agentic.core.pipeline.words.picking import MAX_PAGE_BYTES, OfferedPlace, OfferedRecord, Picks, pick
-from agentic.core.pipeline.words.wanted import MAX_CHARS, WantedData, infer_wanted
+from agentic.core.pipeline.intent_inference.conversing import Conversation
+from agentic.core.pipeline.intent_inference.filtering import filters_of
+from agentic.core.pipeline.intent_inference.picking import (
+    MAX_PAGE_BYTES,
+    OfferedPlace,
+    OfferedRecord,
+    Picks,
+    pick,
+)
+from agentic.core.pipeline.intent_inference.wanted import MAX_CHARS, WantedData, infer_wanted
 from agentic.core.types import JSONValue
 
 WORDS = "all laptops under 500 euros with price and rating"
