@@ -13,6 +13,7 @@ from agentic.core.coding import (
     find_language,
 )
 from agentic.core.sandbox import SandboxError
+from agentic.core.sandbox.process.arguments import WORK
 
 pytestmark = pytest.mark.integration
 
@@ -158,8 +159,8 @@ async def test_a_panic_in_a_test_has_its_place_and_its_words(
         (
             "python",
             "def double(x:\n",
-            """test_main.py test test_main: SyntaxError: '(' was never closed
-  File "/box/work/main.py", line 1
+            f"""test_main.py test test_main: SyntaxError: '(' was never closed
+  File "{WORK}/main.py", line 1
     def double(x:
               ^""",
         ),

@@ -1,4 +1,4 @@
-"""Reports that vitest 5.1.1 and jest 30.5.2 wrote in a sandbox, as they are."""
+"""Reports that vitest 5.1.1 and jest 30.5.2 wrote in a sandbox, but for the name of its folder."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pytest
 
 from agentic.core.coding import read_jest
 from agentic.core.sandbox import Ending, SandboxResult
+from agentic.core.sandbox.process.arguments import WORK
 
-REPORTS = json.loads((Path(__file__).parent / "data" / "test_reports.json").read_text(encoding="utf-8"))
+RECORDED = (Path(__file__).parent / "data" / "test_reports.json").read_text(encoding="utf-8")
+REPORTS = json.loads(RECORDED.replace("{work}", WORK))
 
 
 def written(content: bytes) -> SandboxResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -182,3 +182,24 @@ def _input_in(reference: str) -> str | None:
             return name
         case _:
             return None
+
+
+def single_places(rules: JSONValue, key: str, unless: Collection[str]) -> dict[str, str]:
+    """Return the fields whose rule is one place.
+
+    Args:
+        rules: The rules of fields, as in the spec.
+        key: The key of the place in a rule that is a mapping; a rule that is a text is the place itself.
+        unless: Keys of rules that are more than a place.
+
+    Returns:
+        Field -> place.
+    """
+    found: dict[str, str] = {}
+    for name, rule in rules.items() if isinstance(rules, dict) else ():
+        place = rule
+        if isinstance(rule, dict):
+            place = None if any(rule.get(other) for other in unless) else rule.get(key)
+        if isinstance(place, str):
+            found[name] = place
+    return found

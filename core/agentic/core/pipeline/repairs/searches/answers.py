@@ -30,7 +30,7 @@ from agentic.core.pipeline.repairs.proposals import (
 )
 from agentic.core.pipeline.repairs.searches.site import SeenPage, SiteView
 from agentic.core.pipeline.repairs.searches.starts import find_start
-from agentic.core.pipeline.repairs.spec_parts import Config, StartPart, StepPart
+from agentic.core.pipeline.repairs.spec_parts import Config, StartPart, StepPart, single_places
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 
@@ -83,7 +83,9 @@ def _repairs(
     part: StepPart, seen: SeenPage, found: FoundItems, others: Sequence[Sequence[JSONValue]]
 ) -> list[Repair]:
     rules = part.config.get("fields")
-    paths = _paths(rules) | ({LINK: str(part.config["link"])} if part.config.get("link") else {})
+    paths = single_places(rules, "json", _MORE_THAN_A_TEXT) | (
+        {LINK: str(part.config["link"])} if part.config.get("link") else {}
+    )
     has_moved = found.path != part.config.get("items")
     broken = broken_fields(paths, found.items, found.pairs)
     choices = find_fields(found, {name: paths[name] for name in broken}, others, seen.final_url)
@@ -202,19 +204,6 @@ def _scripts(seen: SeenPage) -> dict[str, JSONValue]:
         return {}
     nodes = seen.tree.document.select("script[id]")
     return data_in_scripts({node.attr("id") or "": node.text for node in nodes})
-
-
-def _paths(rules: JSONValue) -> dict[str, str]:
-    """Return the fields that are a value at a path within an item."""
-    found: dict[str, str] = {}
-    for name, rule in rules.items() if isinstance(rules, dict) else ():
-        if isinstance(rule, str):
-            found[name] = rule
-        elif isinstance(rule, dict) and not any(rule.get(key) for key in _MORE_THAN_A_TEXT):
-            path = rule.get("json")
-            if isinstance(path, str):
-                found[name] = path
-    return found
 
 
 def _has_keys(found: FoundItems) -> bool:

@@ -24,7 +24,7 @@ from agentic.core.pipeline.repairs.proposals import (
 )
 from agentic.core.pipeline.repairs.searches.site import SiteView
 from agentic.core.pipeline.repairs.searches.starts import find_start, match_evidence
-from agentic.core.pipeline.repairs.spec_parts import Config, StepPart
+from agentic.core.pipeline.repairs.spec_parts import Config, StepPart, single_places
 from agentic.core.pipeline.repairs.stored_rows import KnownRows
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
@@ -162,17 +162,7 @@ def _fields(
 
 
 def _selectors(part: StepPart) -> dict[str, str]:
-    """Return the selectors of the fields of items that are a text at a place."""
-    rules = part.config.get("fields")
-    found: dict[str, str] = {}
-    for name, rule in rules.items() if isinstance(rules, dict) else ():
-        if isinstance(rule, str):
-            found[name] = rule
-        elif isinstance(rule, dict) and not any(rule.get(key) for key in _MORE_THAN_A_TEXT):
-            selector = rule.get("selector")
-            if isinstance(selector, str):
-                found[name] = selector
-    return found
+    return single_places(part.config.get("fields"), "selector", _MORE_THAN_A_TEXT)
 
 
 async def _next_repairs(site: SiteView, part: StepPart, tree: PageTree, selector: str) -> list[Repair]:
