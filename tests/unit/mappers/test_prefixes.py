@@ -7,7 +7,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, insert, select
 
-from agentic.mappers import Database, ProjectModel
+from agentic.core.pipeline.repairs.requests import RepairRequest
+from agentic.executors.agents.catalog import find_by_prefix
+from agentic.mappers import (
+    Database,
+    ProjectModel,
+    UnknownExecutionError,
+    add_agent,
+    add_project,
+    create_execution,
+)
+from agentic.mappers.catalog.repairs import UnknownRepairError, find_repair, store_repair
 from agentic.mappers.database.prefixes import begins_with, is_within
 
 IDS = st.text(alphabet="09afz/-_%A:é", min_size=1, max_size=5)
@@ -33,3 +43,15 @@ def test_the_same_rows_are_found_as_python_finds(database: Database, names: list
 @pytest.mark.parametrize("prefix", ["3f", "3f9", "abc/", "one-", "x9"])
 def test_a_usual_prefix_is_a_range(prefix: str) -> None:
     assert " < " in str(begins_with(ProjectModel.name, prefix))
+
+
+def test_a_prefix_that_was_left_empty_begins_nothing(database: Database) -> None:
+    with database.writing() as session:
+        project = add_project(session, "one")
+        agent = add_agent(session, project, "a", "web", {})
+        create_execution(session, agent)
+        store_repair(session, agent, "r", RepairRequest())
+        with pytest.raises(UnknownExecutionError):
+            find_by_prefix(session, project, "")
+        with pytest.raises(UnknownRepairError, match="no repair begins with ''"):
+            find_repair(session, project.id, "")

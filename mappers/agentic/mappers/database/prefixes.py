@@ -18,6 +18,7 @@ from sqlalchemy import (
     and_,
     any_,
     column,
+    false,
     func,
     literal,
     or_,
@@ -45,11 +46,16 @@ def range_of(prefix: str) -> tuple[str, str] | None:
 
 
 def begins_with(text: SQLColumnExpression[str], prefix: str) -> ColumnElement[bool]:
-    """Return the condition that a text begins with ``prefix``.
+    """Return the condition that a text begins with ``prefix``; nothing begins with an empty one.
+
+    All texts begin with an empty prefix, and commands cancel and remove the matches: most likely a variable
+    of a script was empty.
 
     ``LIKE`` alone reads a whole table: on SQLite it ignores case, and on PostgreSQL the index may be in
     language order. The range is never too small; ``LIKE`` then selects exactly.
     """
+    if not prefix:
+        return false()
     exactly = text.startswith(prefix, autoescape=True)
     found = range_of(prefix)
     return exactly if found is None else and_(text >= found[0], text < found[1], exactly)
