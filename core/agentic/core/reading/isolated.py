@@ -55,7 +55,7 @@ class ProcessEndedError(IsolatedCallError):
 
     def __init__(self, exit_code: int) -> None:
         super().__init__(_why_ended(exit_code))
-        self.is_limit = exit_code in (-signal.SIGXCPU, -signal.SIGKILL)
+        self.is_limit = exit_code in (-signal.SIGPROF, -signal.SIGKILL)
 
 
 def call_isolated(function: str, payload: bytes) -> JSONValue:
@@ -161,7 +161,7 @@ class _Pool:
 
 
 def _why_ended(exit_code: int) -> str:
-    if exit_code == -signal.SIGXCPU:
+    if exit_code == -signal.SIGPROF:
         return f"reading it took more than {CPU_S} s of CPU time"
     if exit_code == -signal.SIGKILL:  # by us, or by a system that is short of memory
         return f"the process that read it was killed: it took {WALL_S:.0f} s, or too much memory"
