@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from itertools import takewhile
+from typing import Any
 
+from agentic.core.graph.names import is_storable
 from agentic.core.llm.errors import BadModelRequestError
 from agentic.core.llm.messages import ChatMessage, ChatRole, DataPart, Part, ToolCall, ToolResult
 from agentic.core.llm.requests import ModelRequest
@@ -53,6 +56,34 @@ def check_request(model: str, request: ModelRequest) -> None:
             raise BadModelRequestError(
                 model, f"the schema {name} must have the type 'object', not {schema.get('type')!r}"
             )
+
+
+def sendable(request: ModelRequest) -> ModelRequest:
+    """Return a request in valid Unicode: half of a surrogate pair becomes U+FFFD.
+
+    Scraped texts have such halves, where a text was cut. An SDK would raise ``UnicodeEncodeError``, at this
+    request and at each later one of the conversation.
+    """
+    said = [*(vars(part) for message in request.messages for part in message.parts), request.instructions]
+    if not _has_half(said):
+        return request
+    return ModelRequest.model_validate(_whole(request.model_dump(by_alias=True)))
+
+
+def _has_half(value: object) -> bool:
+    if isinstance(value, str):
+        return not is_storable(value)
+    if isinstance(value, Mapping):
+        return any(_has_half(name) or _has_half(part) for name, part in value.items())
+    return isinstance(value, (list, tuple)) and any(map(_has_half, value))
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401  # JSON, with tuples
+    if isinstance(value, str):  # two halves beside each other are one character
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {_whole(name): _whole(part) for name, part in value.items()}
+    return [_whole(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def refused_part(model: str, part: Part, why: str) -> BadModelRequestError:

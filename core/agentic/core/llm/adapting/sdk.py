@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from agentic.core.llm.adapter import LLMAdapter, ModelCapabilities
 from agentic.core.llm.adapting.access import ProviderHome, find_access
-from agentic.core.llm.adapting.contents import check_request
+from agentic.core.llm.adapting.contents import check_request, sendable
 from agentic.core.llm.adapting.failures import FailedAnswer, UnreadableAnswerError, clean, failure_of
 from agentic.core.llm.errors import CutReplyError, ModelConnectionError, ModelError, ModelTimeoutError
 from agentic.core.llm.requests import ModelDelta, ModelRequest
@@ -64,7 +64,7 @@ class StreamAdapter(LLMAdapter):
         check_request(self.name, request)
         timeout_s = request.settings.timeout_s
         deadline = asyncio.get_running_loop().time() + timeout_s
-        pieces = self.pieces(request)
+        pieces = self.pieces(sendable(request))
         try:
             while True:
                 delta = await self._next(pieces, deadline, timeout_s)

@@ -225,6 +225,26 @@ class LLMAdapterContract:
         request = asked("Hi", ChatMessage.assistant("", broken), ChatMessage.tool(result), tools=TOOLS)
         assert (await model.complete(request)).text == "Sorry."
 
+    async def test_half_a_character_is_replaced_and_everything_else_is_sent_as_it_is(
+        self, wire: ModelWire, server: ModelServer, model: LLMAdapter
+    ) -> None:
+        """A cut text, or a JSON answer of a site, may contain half of a surrogate pair; no API accepts it."""
+        half = "\ud83d"
+        call = ToolCall(id="a", name="note", arguments={"facts": {f"k{half}": "漢字"}})
+        result = ToolResult(call_id="a", name="note", content=[f"found {half}", "🐍"])
+        server.script(wire.streamed(said(TextPart(text="So.")), [9]))
+        messages = (
+            ChatMessage.user(f"Hi {half}\ude00 é"),
+            ChatMessage.assistant("", call),
+            ChatMessage.tool(result),
+        )
+        request = asked(*messages, instructions=f"Be {half} brief.", tools=TOOLS)
+        assert (await model.complete(request)).text == "So."
+        sent = json.dumps(server.requests[-1].body, ensure_ascii=False)
+        sent.encode()  # no half is left
+        for words in ("Hi 😀 é", "Be \ufffd brief.", "found \ufffd", "🐍", "k\ufffd", "漢字"):
+            assert words in sent
+
     async def test_thoughts_go_back_as_they_came(
         self, wire: ModelWire, server: ModelServer, model: LLMAdapter
     ) -> None:
