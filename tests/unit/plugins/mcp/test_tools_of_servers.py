@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, cast
 
 import pytest
 from mcp import types
 from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
+from structlog.testing import capture_logs
 from tests.unit.plugins.mcp.servers import SIZES, Shop, text
 
 from agentic.core.agents import (
@@ -77,7 +79,12 @@ async def test_tools_are_chosen_renamed_and_sorted_over_all_pages() -> None:
     assert [one.name for one in await some.tools()] == ["cost_of", "order"]
     fewer = McpToolset(server, without=["fail", "wait", "send", "rows"])
     assert [one.name for one in await fewer.tools()] == ["order", "price"]
-    for odd in (McpToolset(server, only=["prize"]), McpToolset(server, approval={"prize": "always"})):
+    rules: list[dict[str, Any]] = [
+        {"only": ["prize"]},
+        {"without": ["prize"]},  # else a wrong letter gives the model a tool that it must not have
+        {"approval": {"prize": "always"}},
+    ]
+    for odd in (McpToolset(server, **rule) for rule in rules):
         with pytest.raises(ToolDefinitionError, match=r"no tool 'prize'.*it has: fail, order, price"):
             await odd.tools()
     for one in (everything, some, fewer):
@@ -267,6 +274,42 @@ async def test_servers_that_lie_are_refused_in_words() -> None:
         await agent.run("go", thread)
         (result,) = thread.messages[-2].tool_results
         assert result.content == "the result has 5000000 characters; at most 4194304 are read. Ask for less"
+
+
+async def test_a_list_with_a_fault_says_where_it_is_and_a_tool_that_is_listed_twice_is_there_once() -> None:
+    schema: dict[str, Any] = {"type": "object"}
+
+    async def twice(*_: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool(name="a", input_schema=schema)] * 2)
+
+    async with McpToolset(Server("twice", on_list_tools=twice)) as tools:
+        with capture_logs() as logs:
+            assert [one.name for one in await tools.tools()] == ["a"]
+        assert [one["reason"] for one in logs] == ["it is listed twice"]
+
+    async with McpToolset([sys.executable, "-Sc", FAULTY], name="faulty") as tools:
+        with pytest.raises(
+            McpProtocolError, match=r"server faulty .*: tools\.1\.inputSchema.*mend the server"
+        ):
+            await tools.tools()
+
+
+# The SDK's own server does not send such a list.
+FAULTY = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {"error": {"code": -32601, "message": "unknown"}}
+    if asked["method"] == "initialize":
+        facts = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}}
+        answer = {"result": {**facts, "serverInfo": {"name": "faulty", "version": "1"}}}
+    if asked["method"] == "tools/list":
+        kinds = {"a": "object", "b": "array"}
+        tools = [{"name": name, "inputSchema": {"type": kind}} for name, kind in kinds.items()]
+        answer = {"result": {"tools": tools}}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
+"""
 
 
 async def test_a_high_level_server_of_the_sdk_works_unchanged() -> None:

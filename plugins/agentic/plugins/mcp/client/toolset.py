@@ -119,7 +119,7 @@ class McpToolset(Toolset):
         Raises:
             McpConnectionError: It cannot be reached.
             McpProtocolError: Its list of tools cannot be used.
-            ToolDefinitionError: It has no tool of a name in ``only`` or ``rename``.
+            ToolDefinitionError: It has no tool that ``only``, ``without``, ``rename`` or ``approval`` names.
         """
         try:
             listed = await self._listed()
@@ -134,8 +134,15 @@ class McpToolset(Toolset):
             for one in listed
             if (not self._only or one.name in self._only) and one.name not in self._without
         ]
-        made = [self._tool(one) for one in chosen]
-        return sorted((one for one in made if one is not None), key=lambda tool: tool.name)
+        made: dict[str, McpTool] = {}
+        for one in chosen:
+            if one.name in made:
+                log.warning(
+                    "tool.left_out", server=self.name, tool=one.name[:200], reason="it is listed twice"
+                )
+            elif (tool := self._tool(one)) is not None:
+                made[one.name] = tool
+        return sorted(made.values(), key=lambda tool: tool.name)
 
     async def _listed(self) -> Sequence[types.Tool]:
         try:
@@ -145,9 +152,11 @@ class McpToolset(Toolset):
                 return ()  # it has resources or prompts only
             raise McpConnectionError(self.name, self.masked(exc.error.message[:500])) from None
         except ValidationError as exc:
+            faults = exc.errors(include_url=False, include_context=False, include_input=False)
+            shown = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in faults[:3])
             raise McpProtocolError(
-                f"the list of tools of the MCP server {self.name} does not follow the protocol "
-                f"({exc.error_count()} faults)"
+                f"the list of tools of the MCP server {self.name} does not follow the protocol: "
+                f"{self.masked(shown)[:500]}; mend the server (tools.0 is its first tool)"
             ) from None
 
     async def aclose(self) -> None:
@@ -312,7 +321,7 @@ class McpToolset(Toolset):
     def _check_named(self, listed: Sequence[types.Tool]) -> None:
         known = {one.name for one in listed}
         rules = self._approval if isinstance(self._approval, Mapping) else {}
-        for name in (*self._only, *self._rename, *rules):
+        for name in (*self._only, *self._without, *self._rename, *rules):
             if name not in known:
                 raise ToolDefinitionError(
                     f"the MCP server {self.name} has no tool {name!r:.100} (it has: "
