@@ -84,7 +84,7 @@ class Agent(ABC, Generic[OutputT]):
     async def run(
         self, given: AgentInput = (), thread: AgentThread | None = None, *, options: RunOptions | None = None
     ) -> AgentResponse[OutputT]:
-        """RequestAnswer messages.
+        """Answer messages.
 
         Args:
             given: A text, messages, or answers to the thread's pending requests. Empty continues a turn that
@@ -98,6 +98,7 @@ class Agent(ABC, Generic[OutputT]):
         Raises:
             AgentStoppedError: A limit, a guard or a refusal ended the turn. The error has the partial answer.
             ThreadBusyError: The thread waits for answers.
+            ThreadInUseError: Another run of this process takes a turn of the thread.
             ThreadMisfitError: It belongs to another agent.
             ModelError: The model failed; ``run((), thread)`` continues the turn.
         """
@@ -105,7 +106,7 @@ class Agent(ABC, Generic[OutputT]):
         if options.is_background:
             response = await self._background.run(given, thread, options)
         else:
-            response = await self.respond(given, thread or self.new_thread(), options, _drop)
+            response = await self._respond(given, thread, options, _drop)
         if response.status is ResponseStatus.STOPPED:
             raise AgentStoppedError(self.name, response)
         return response
@@ -113,7 +114,7 @@ class Agent(ABC, Generic[OutputT]):
     async def run_stream(
         self, given: AgentInput = (), thread: AgentThread | None = None, *, options: RunOptions | None = None
     ) -> AsyncIterator[AgentChunk]:
-        """RequestAnswer messages, and yield the answer in pieces as it is made; see :meth:`run`.
+        """Answer messages, and yield the answer in pieces as it is made; see :meth:`run`.
 
         The last piece has the whole answer in ``response``. A turn that stopped is such an answer, too.
         """
@@ -128,7 +129,7 @@ class Agent(ABC, Generic[OutputT]):
 
         async def work() -> AgentResponse[OutputT]:
             try:
-                return await self.respond(given, thread or self.new_thread(), options, pieces.put)
+                return await self._respond(given, thread, options, pieces.put)
             finally:
                 await pieces.put(None)
 
@@ -153,6 +154,13 @@ class Agent(ABC, Generic[OutputT]):
                 working.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await working
+
+    async def _respond(
+        self, given: AgentInput, thread: AgentThread | None, options: RunOptions, emit: Emit
+    ) -> AgentResponse[OutputT]:
+        thread = thread or self.new_thread()
+        with thread.held():
+            return await self.respond(given, thread, options, emit)
 
     async def invoke(
         self, given: AgentInput = (), thread: AgentThread | None = None, *, options: RunOptions | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
 from agentic.core.agents.agent import Agent
@@ -16,6 +16,7 @@ from agentic.core.agents.reducers.reducer import ChatReducer
 from agentic.core.agents.requests import AgentInput
 from agentic.core.agents.responses import AgentResponse, Emit, OutputT
 from agentic.core.agents.setup import AgentSetup
+from agentic.core.agents.structured import check_output_type
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.agents.threads.thread import AgentThread
 from agentic.core.agents.tools.agents import AgentTool
@@ -66,6 +67,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
 
     Raises:
         ToolDefinitionError: A name cannot be used, or two tools have the same.
+        TypeError: The model is not one, or the output type has no JSON Schema.
     """
 
     @overload
@@ -135,10 +137,11 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         self.description = description
         self.store = store
         self.background = background
-        given = tuple(tools)
+        check_output_type(name, output_type)
+        given = _checked_tools(name, tools)
         self.setup = AgentSetup(
             name=name,
-            model=llm(model) if isinstance(model, str) else model,
+            model=llm(model) if isinstance(model, str) else _checked_model(name, model),
             instructions=instructions,
             tools=check_tools(as_tool(one) for one in given if not isinstance(one, Toolset)),
             toolsets=tuple(one for one in given if isinstance(one, Toolset)),
@@ -182,6 +185,23 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
 
     def __repr__(self) -> str:
         return f"ChatAgent({self.name!r}, model={self.setup.model.name!r})"
+
+
+def _checked_model(agent: str, model: object) -> LLMAdapter:
+    if not isinstance(model, LLMAdapter):
+        raise TypeError(
+            f"the model of agent {agent!r} is a {type(model).__name__}; give its name ('provider:name') or "
+            "an LLMAdapter: LangChainModel and PydanticAIModel make one of a model of those libraries"
+        )
+    return model
+
+
+def _checked_tools(agent: str, tools: object) -> tuple[Any, ...]:
+    if not isinstance(tools, Iterable) or isinstance(tools, (str, Mapping)):
+        raise ToolDefinitionError(
+            f"the tools of agent {agent!r} are {tools!r:.100}; give a list: tools=[...]"
+        )
+    return tuple(tools)
 
 
 class ChatAgentBuilder:

@@ -108,6 +108,17 @@ class ThreadBusyError(ThreadError):
         self.open_ids = tuple(open_ids)
 
 
+class ThreadInUseError(ThreadError):
+    """A run of this process takes a turn of the thread; another one would mix its messages into it."""
+
+    def __init__(self, thread_id: str) -> None:
+        super().__init__(
+            f"a run of this process takes a turn of thread {thread_id!r}; wait for its end, or use a thread "
+            "for each conversation"
+        )
+        self.thread_id = thread_id
+
+
 class ThreadMisfitError(ThreadError, ValueError):
     """A thread and an agent do not fit."""
 

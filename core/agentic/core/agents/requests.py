@@ -68,7 +68,7 @@ class RequestAnswer(BaseModel):
     answered_by: str = ""
 
 
-AgentInput = str | ChatMessage | RequestAnswer | Iterable[ChatMessage | RequestAnswer]
+AgentInput = str | ChatMessage | RequestAnswer | Iterable[str | ChatMessage | RequestAnswer]
 """A text, messages, or answers to pending requests. Empty continues an interrupted turn."""
 
 

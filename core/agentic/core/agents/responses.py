@@ -64,6 +64,7 @@ class AgentResponse(BaseModel, Generic[OutputT]):
     reason: str = Field(default="", description="Why the run stopped, if it did.")
     token: ContinuationToken | None = Field(default=None, description="Of a background run.")
     _output: Any = PrivateAttr(default=None)
+    _has_output: bool = PrivateAttr(default=False)  # it may be None
 
     @property
     def is_complete(self) -> bool:
@@ -87,7 +88,7 @@ class AgentResponse(BaseModel, Generic[OutputT]):
             raise ValueError(
                 f"the answer of agent {self.agent!r} is {self.status}: {self.reason or 'not whole'}"
             )
-        if self._output is not None:
+        if self._has_output:
             return cast(OutputT, self._output)
         if self.data is not None:
             raise ValueError("this response was stored and restored: use response.output_as(TYPE)")
@@ -104,7 +105,7 @@ class AgentResponse(BaseModel, Generic[OutputT]):
     def with_output(self, output: object) -> AgentResponse[Any]:
         """Return this response with the output object that ``data`` is the JSON of."""
         made = self.model_copy()
-        made._output = output
+        made._output, made._has_output = output, True
         return made
 
     def stored(self) -> AgentResponse[Any]:
@@ -114,7 +115,9 @@ class AgentResponse(BaseModel, Generic[OutputT]):
         as an effect, and would store it three times otherwise.
         """
         short = tuple(_shortened(message) for message in self.messages)
-        return self.model_copy(update={"messages": short}).with_output(None)
+        made = self.model_copy(update={"messages": short})
+        made._output, made._has_output = None, False
+        return made
 
 
 class SpokenOutput(BaseModel):

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter, ValidationError
 
+from agentic.core.errors import line_of
 from agentic.core.llm.adapter import StructuredMode
 from agentic.core.llm.messages import ChatMessage
 from agentic.core.llm.requests import ModelRequest
@@ -113,6 +114,24 @@ class OutputSpec(Generic[OutputT]):
 def output_spec(kind: Any) -> OutputSpec[Any]:  # noqa: ANN401  # a type, or a union of types
     """Return the spec of an output type; made once."""
     return OutputSpec(kind)
+
+
+def check_output_type(agent: str, kind: object) -> None:
+    """Check that an agent can have an output type, before any model is asked.
+
+    Raises:
+        TypeError: It has no JSON Schema.
+    """
+    if kind is None or kind is str:
+        return
+    try:
+        output_spec(kind)
+    except (PydanticUndefinedAnnotation, PydanticUserError, TypeError) as exc:
+        reason = line_of(exc).partition("\n")[0].rstrip(".")  # pydantic adds a page of advice
+        raise TypeError(
+            f"agent {agent!r} cannot have the output type {kind!r:.100}: {reason}; give a pydantic model, a "
+            "dataclass or a TypedDict whose fields have a JSON Schema, or a schema by OutputSchema.of(SCHEMA)"
+        ) from exc
 
 
 def is_output_call(message: ChatMessage) -> bool:

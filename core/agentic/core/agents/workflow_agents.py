@@ -430,7 +430,7 @@ class _WorkflowTurn:
             usage=turn.usage,
             pending=() if is_complete else turn.pending,
         )
-        return response.with_output(response.data)
+        return response if response.data is None else response.with_output(response.data)
 
     def _chunk(self, kind: ChunkKind, **facts: Any) -> AgentChunk:  # noqa: ANN401  # fields of the chunk
         return AgentChunk(kind=kind, author_name=self.agent.name, path=self.options.path, **facts)

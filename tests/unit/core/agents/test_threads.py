@@ -15,17 +15,20 @@ from hypothesis import strategies as st
 from agentic.core.agents import (
     AgentThread,
     ChatAgent,
+    InvokeOptions,
     MemoryThreadStore,
     ThreadConflictError,
     ThreadEntry,
     ThreadExistsError,
     ThreadFormatError,
+    ThreadInUseError,
     ThreadNotFoundError,
     tool,
 )
+from agentic.core.agents.agent import last_response
 from agentic.core.agents.threads.keyvalue import BUCKET, KeyValueThreadStore
 from agentic.core.bus import MemoryBus
-from agentic.core.llm import ChatMessage, ScriptedModel, ToolCall
+from agentic.core.llm import ChatMessage, ModelReply, ModelRequest, ScriptedModel, ToolCall
 
 
 class Stopped(Exception):  # noqa: N818  # a process that dies is not an error
@@ -146,6 +149,50 @@ async def test_two_processes_that_continue_one_thread_do_not_mix() -> None:
     with pytest.raises(ThreadConflictError, match="another process has written entry"):
         await agent.run("b", second)
     assert (await store.load(thread.id)).entries == tuple(first.entries)
+
+
+class SlowModel(ScriptedModel):
+    """Replies when it is allowed to."""
+
+    def __init__(self, lines: list[Any]) -> None:
+        super().__init__(lines)
+        self.asked = asyncio.Event()
+        self.allowed = asyncio.Event()
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        self.asked.set()
+        await self.allowed.wait()
+        return await super().complete(request)
+
+
+@pytest.mark.parametrize("is_background", [False, True])
+async def test_a_thread_takes_one_run_at_a_time_and_the_next_one_after_its_end(
+    *, is_background: bool
+) -> None:
+    model = SlowModel(["one", "two", "three"])
+    agent = ChatAgent(model)
+    thread = agent.new_thread()
+    options = InvokeOptions(allow_background=is_background)
+    first = asyncio.create_task(agent.run("a", thread, options=options))
+    await model.asked.wait()
+    for second in (agent.run("b", thread), last_response(agent.run_stream("b", thread))):
+        with pytest.raises(ThreadInUseError, match="wait for its end"):
+            await second
+    first.cancel()
+    await asyncio.wait([first])
+    if (token := None if first.cancelled() else first.result().token) is not None:
+        await agent.cancel_background(token)
+    model.allowed.set()
+    assert (await agent.run((), thread)).text == "one"
+    model.allowed.clear()
+    stream = agent.run_stream("b", thread)
+    await anext(stream)
+    with pytest.raises(ThreadInUseError):
+        await agent.run("c", thread, options=InvokeOptions(allow_background=True))
+    await stream.aclose()  # type: ignore[attr-defined]  # an async generator
+    model.allowed.set()
+    await agent.run((), thread)
+    assert [message.text for message in thread.messages] == ["a", "one", "b", "two"]
 
 
 async def test_a_thread_in_memory_is_saved_with_all_its_entries() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import math
 import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -319,3 +322,91 @@ async def test_calls_with_one_and_with_true_are_not_equal() -> None:
     ]
     await ChatAgent(ScriptedModel([calls, "done"]), tools=[look]).run("go")
     assert [repr(one) for one in seen] == ["1", "True"]
+
+
+class Doubler:
+    """An object that can be called."""
+
+    async def __call__(self, number: int) -> int:
+        """Double a number."""
+        return 2 * number
+
+
+def logged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function in a plain one, as most decorators do."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+async def count(last: int) -> AsyncIterator[int]:
+    """Count."""
+    for number in range(last):
+        yield number
+
+
+async def add(number: int, other: int) -> int:
+    """Add two numbers."""
+    return number + other
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "description", "arguments", "content"),
+    [
+        (logged(add), "add", "Add two numbers.", {"number": 2, "other": 3}, 5),
+        (Doubler(), "Doubler", "Double a number.", {"number": 2}, 4),
+        (count, "count", "Count.", {"last": 3}, [0, 1, 2]),
+        (functools.partial(add, other=3), "add", "Add two numbers.", {"number": 2}, 5),
+    ],
+)
+async def test_all_kinds_of_functions_are_called_to_their_end(
+    function: Any, name: str, description: str, arguments: dict[str, Any], content: object
+) -> None:
+    made = tool(function)
+    assert (made.name, made.description) == (name, description)
+    assert list(made.parameters["properties"]) == list(arguments)  # type: ignore[arg-type]  # JSON
+    assert (await called(made, **arguments)).content == content
+
+
+async def test_a_generator_works_in_the_thread_of_its_tool() -> None:
+    threads: list[int] = []
+
+    @tool
+    def lines() -> Iterator[str]:
+        """Read lines."""
+        threads.append(threading.get_ident())
+        yield "a"
+
+    assert (await called(lines)).content == ["a"]
+    assert threads != [threading.get_ident()]
+
+
+async def test_a_number_that_json_lacks_is_null_for_the_model() -> None:
+    """``NaN`` is no JSON: Gemini refuses the request, and each later one of its thread."""
+
+    async def average() -> dict[str, Any]:
+        return {"mean": math.nan, "parts": [math.inf, 1.5]}
+
+    assert (await called(tool(average))).content == {"mean": None, "parts": [None, 1.5]}
+
+
+async def test_a_parameter_may_have_any_name() -> None:
+    @tool
+    async def look(model_config: int, schema: str, _private: int = 1) -> str:
+        """Look.
+
+        Args:
+            schema: Of the table.
+        """
+        return f"{model_config} {schema} {_private}"
+
+    schema: Any = look.parameters
+    assert list(schema["properties"]) == ["model_config", "schema", "_private"]
+    assert schema["properties"]["schema"]["description"] == "Of the table."
+    assert (await called(look, model_config=1, schema="s", _private=2)).content == "1 s 2"
+    assert "schema: Input should be a valid string" in str(
+        (await called(look, model_config=1, schema=2)).content
+    )

@@ -279,6 +279,7 @@ async def test_an_answer_has_the_output_type_and_the_model_corrects_its_mistakes
 async def test_output_types_that_are_no_objects_are_wrapped(kind: Any, reply: str, output: object) -> None:
     response = await ChatAgent(ScriptedModel([reply]), output_type=kind).run("go")
     assert response.output_as(kind) == output
+    assert response.output == output
 
 
 async def test_an_answer_that_never_gets_the_output_type_fails_with_the_mistakes() -> None:
@@ -307,6 +308,19 @@ async def test_a_limit_stops_a_model_that_loops_and_keeps_the_work(limits: Usage
     assert len(thread.messages) > 2
     with pytest.raises(ValueError, match="stopped"):
         _ = stopped.value.response.output
+
+
+@pytest.mark.parametrize("name", ["look", "nothing_like_it"])
+async def test_calls_that_need_no_work_are_repeated_no_more_often_than_others(name: str) -> None:
+    @tool(is_deduplicated=True)
+    async def look(word: str) -> str:
+        """Look a word up."""
+        return word
+
+    agent = ChatAgent(FunctionModel(lambda _: call(name, word="x")), tools=[look])
+    with pytest.raises(AgentStoppedError, match=rf"it called {name}.* 6 times \(max_repeats=5\)") as stopped:
+        await agent.run("go")
+    assert stopped.value.response.usage.requests == 6
 
 
 async def test_a_cost_limit_without_a_known_price_is_refused_before_the_next_request() -> None:
@@ -483,6 +497,27 @@ async def test_wrong_agents_are_refused_when_they_are_made() -> None:
         ChatAgent(ScriptedModel([]), tools=[bare])
 
 
+class Opaque:
+    """Pydantic does not know it."""
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"model": None}, "the model of agent 'judge' is a NoneType; give its name"),
+        ({"model": Opaque()}, "the model of agent 'judge' is a Opaque; .* LangChainModel"),
+        ({"output_type": Opaque}, "agent 'judge' cannot have the output type .*Opaque.*OutputSchema.of"),
+        ({"output_type": {"type": "object"}}, r"cannot have the output type .*OutputSchema\.of\(SCHEMA\)"),
+        ({"tools": price}, r"the tools of agent 'judge' are .*price.*; give a list: tools=\[\.\.\.\]"),
+    ],
+)
+def test_wrong_parts_of_an_agent_are_refused_before_a_model_is_asked(
+    parts: dict[str, Any], says: str
+) -> None:
+    with pytest.raises((TypeError, ToolDefinitionError), match=says):
+        ChatAgent(**{"model": ScriptedModel([]), "name": "judge", **parts})
+
+
 def bare(x) -> str:  # type: ignore[no-untyped-def]  # noqa: ANN001  # what the test is about
     """Do nothing."""
     return str(x)
@@ -498,8 +533,23 @@ async def test_a_thread_of_another_agent_is_refused_with_both_names() -> None:
 async def test_an_agent_without_input_says_what_it_needs() -> None:
     with pytest.raises(ValueError, match="was given nothing to answer"):
         await ChatAgent(ScriptedModel(["x"])).run()
-    with pytest.raises(TypeError, match="an agent takes texts, ChatMessage and RequestAnswer, not int"):
-        await ChatAgent(ScriptedModel(["x"])).run([1])  # type: ignore[list-item]  # what the test is about
+    for given, kind in (
+        ([1], "int"),
+        (1, "int"),
+        (None, "NoneType"),
+        ({"role": "user"}, "dict"),
+        (b"x", "bytes"),
+    ):
+        with pytest.raises(
+            TypeError, match=f"an agent takes texts, ChatMessage and RequestAnswer, not {kind}"
+        ):
+            await ChatAgent(ScriptedModel(["x"])).run(given)  # type: ignore[arg-type]  # what the test is about
+
+
+async def test_an_agent_takes_several_texts() -> None:
+    model = ScriptedModel(["x"])
+    await ChatAgent(model).run(["It is broken.", ChatMessage.user("Really.")])
+    assert [one.text for one in model.requests[0].messages] == ["It is broken.", "Really."]
 
 
 @pytest.mark.requirement("AG11")

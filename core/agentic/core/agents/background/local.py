@@ -69,6 +69,7 @@ class ProcessBackgroundRuns:
         for known in self._runs.values():
             if known.token.thread_id == thread.id and not known.has_ended:
                 raise TaskUnderWayError(thread.id, known.token.turn)
+        thread.check_free()
         messages, answers = parted(given)
         turn = check_input(thread, messages, answers, options.idempotency_key)
         self._make_room()
@@ -171,7 +172,8 @@ class _Run:
 
     async def do(self, agent: BackgroundAgent, given: AgentInput, options: RunOptions) -> None:
         try:
-            self.end(await agent.respond(given, self.thread, options, self.emit))
+            with self.thread.held():
+                self.end(await agent.respond(given, self.thread, options, self.emit))
         except Exception as exc:  # the callers get it
             self.failure = exc
             self.ended_at = time.monotonic()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
-from agentic.core.agents.errors import ThreadFormatError
+from agentic.core.agents.errors import ThreadFormatError, ThreadInUseError
 from agentic.core.agents.requests import PendingRequest
 from agentic.core.agents.threads.entries import (
     THREAD_FORMAT,
@@ -55,6 +56,7 @@ class AgentThread:
         self._turns = turns_of(self.entries)
         self._messages = [message for entry in self.entries for message in entry.messages]
         self._is_kept = is_kept
+        self._is_held = False
 
     @classmethod
     def new(
@@ -93,6 +95,29 @@ class AgentThread:
         for number, entry in enumerate(self.entries, 1):
             await store.append(self.id, number, entry)
         self.store, self._is_kept = store, True
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the thread for one run; agents do so.
+
+        Raises:
+            ThreadInUseError: Another run holds it.
+        """
+        self.check_free()
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+
+    def check_free(self) -> None:
+        """Check that no run of this process holds the thread.
+
+        Raises:
+            ThreadInUseError: One does.
+        """
+        if self._is_held:
+            raise ThreadInUseError(self.id)
 
     @property
     def messages(self) -> tuple[ChatMessage, ...]:

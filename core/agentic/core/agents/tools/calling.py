@@ -68,8 +68,11 @@ def failed(call: ToolCall, message: str) -> ToolResult:
 
 
 def as_json(value: object) -> JSONValue:
-    """Return a value as JSON; models and dataclasses become objects, unknown objects their ``str``."""
-    found: JSONValue = to_jsonable_python(value, fallback=str)
+    """Return a value as JSON; models and dataclasses become objects, unknown objects their ``str``.
+
+    NaN and infinity are null, as in JavaScript: JSON has neither.
+    """
+    found: JSONValue = to_jsonable_python(value, fallback=str, inf_nan_mode="null")
     return found
 
 

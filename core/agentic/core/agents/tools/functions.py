@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, get_type_hints, overload
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from typing import Annotated, Any, TypeVar, get_type_hints, overload
 
-from pydantic import ConfigDict, PydanticSchemaGenerationError, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PydanticSchemaGenerationError,
+    ValidationError,
+    create_model,
+)
 from pydantic.fields import FieldInfo
 
 from agentic.core.agents.errors import ToolArgumentsError, ToolDefinitionError
 from agentic.core.agents.tools.pausing import ToolPause
 from agentic.core.agents.tools.tool import Approval, Tool, ToolContext
-from agentic.core.graph.codec.hints import enclosing_names
+from agentic.core.graph.codec.hints import as_function, enclosing_names
 from agentic.core.graph.model.policies import ONCE, RetryPolicy
 from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
@@ -24,7 +32,8 @@ class FunctionTool(Tool):
     """A function as a tool. It can still be called as a function.
 
     Args:
-        function: Sync or async. A sync one runs in a thread, beside the event loop.
+        function: Sync or async. A sync one runs in a thread, beside the event loop. The values of a generator
+            are one list. A ``functools.partial`` hides the arguments that it has.
         name: The function's if omitted.
         description: The first paragraphs of its docstring if omitted.
         approval: Whether a person must approve a call.
@@ -48,10 +57,13 @@ class FunctionTool(Tool):
         is_deduplicated: bool = False,
     ) -> None:
         self.function = function
-        self._is_async = inspect.iscoroutinefunction(function)
-        name = name or str(getattr(function, "__name__", "tool"))
-        docs = _documented(function)
+        plain = _plain(function)
+        self._is_async = inspect.iscoroutinefunction(plain)
+        name = name or _name_of(function)
+        docs = _documented(plain)
         self._context_name, fields = _fields_of(function, name, docs.parameters)
+        self._parameters = {_field_name(parameter): parameter for parameter in fields}
+        fields = {_field_name(parameter): field for parameter, field in fields.items()}
         try:
             self._model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
             schema: dict[str, JSONValue] = self._model.model_json_schema()
@@ -80,14 +92,18 @@ class FunctionTool(Tool):
             faults = exc.errors(include_url=False, include_context=False, include_input=False)
             shown = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in faults[:10])
             raise ToolArgumentsError(f"the arguments do not fit: {shown}") from None
-        given = {name: getattr(checked, name) for name in self._model.model_fields}
+        given = {parameter: getattr(checked, name) for name, parameter in self._parameters.items()}
         if self._context_name is not None:
             given[self._context_name] = context
-        if self._is_async:
-            found: JSONValue | ToolPause = await self.function(**given)
-        else:
-            found = await in_thread(self.function, **given)
-        return found
+        found: Any = (
+            self.function(**given) if self._is_async else await in_thread(_called, self.function, given)
+        )
+        if inspect.isawaitable(found):  # also of a plain function around an async one
+            found = await found
+        made: JSONValue | ToolPause = (
+            [one async for one in found] if isinstance(found, AsyncGenerator) else found
+        )
+        return made
 
 
 @overload
@@ -143,6 +159,31 @@ def as_tool(given: object) -> Tool:
     )
 
 
+def _called(function: Callable[..., Any], given: Mapping[str, Any]) -> object:
+    """Call a sync function; a generator works here, too, not where its values are read."""
+    found = function(**given)
+    return list(found) if isinstance(found, Generator) else found
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function behind a partial, or behind an object that can be called."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function if isinstance(function, type) else as_function(function)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _field_name(parameter: str) -> str:
+    """Return the field of a parameter: pydantic takes some names for its own, and leaves them out."""
+    is_odd = parameter.startswith("_") or hasattr(BaseModel, parameter)
+    return f"given_{parameter}" if is_odd else parameter
+
+
 class _Documented:
     def __init__(self, summary: str, parameters: Mapping[str, str]) -> None:
         self.summary = summary
@@ -170,12 +211,15 @@ def _fields_of(
 ) -> tuple[str | None, dict[str, Any]]:
     """Return the parameter that takes the context, and the others as fields of a model."""
     try:
-        hints = get_type_hints(function, localns=enclosing_names(function), include_extras=True)
+        hints = get_type_hints(_plain(function), localns=enclosing_names(function), include_extras=True)
     except NameError as exc:
         raise ToolDefinitionError(f"an annotation of tool {name!r} cannot be resolved: {exc}") from exc
     context: str | None = None
     fields: dict[str, Any] = {}
+    bound = function.keywords if isinstance(function, functools.partial) else {}
     for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in bound:
+            continue
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise ToolDefinitionError(
                 f"the parameter {parameter.name!r} of tool {name!r} cannot be passed by name; "
@@ -190,5 +234,7 @@ def _fields_of(
         default = ... if parameter.default is parameter.empty else parameter.default
         if (words := described.get(parameter.name)) and not isinstance(default, FieldInfo):
             default = FieldInfo(default=default, description=words)
+        if _field_name(parameter.name) != parameter.name:
+            kind = Annotated[kind, Field(alias=parameter.name)]
         fields[parameter.name] = (kind, default)
     return context, fields

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from agentic.core.agents.errors import AnswerMismatchError, ThreadBusyError
 from agentic.core.agents.requests import AgentInput, PendingRequest, RequestAnswer
@@ -20,15 +20,16 @@ def parted(given: AgentInput) -> tuple[tuple[ChatMessage, ...], tuple[RequestAns
     Raises:
         TypeError: It has something else.
     """
-    if isinstance(given, str):
-        return (ChatMessage.user(given),), ()
-    parts: tuple[object, ...] = (given,) if isinstance(given, (ChatMessage, RequestAnswer)) else tuple(given)
-    messages = tuple(part for part in parts if isinstance(part, ChatMessage))
-    answers = tuple(part for part in parts if isinstance(part, RequestAnswer))
-    if len(messages) + len(answers) < len(parts):
-        odd = next(part for part in parts if not isinstance(part, (ChatMessage, RequestAnswer)))
+    is_one = isinstance(given, (str, ChatMessage, RequestAnswer)) or not isinstance(given, Iterable)
+    parts = [given] if is_one or isinstance(given, (bytes, Mapping)) else list(given)
+    said = [ChatMessage.user(part) if isinstance(part, str) else part for part in parts]
+    messages = tuple(part for part in said if isinstance(part, ChatMessage))
+    answers = tuple(part for part in said if isinstance(part, RequestAnswer))
+    if len(messages) + len(answers) < len(said):
+        odd = next(part for part in said if not isinstance(part, (ChatMessage, RequestAnswer)))
         raise TypeError(
-            f"an agent takes texts, ChatMessage and RequestAnswer, not {type(odd).__name__}: {odd!r:.100}"
+            f"an agent takes texts, ChatMessage and RequestAnswer, not {type(odd).__name__}: {odd!r:.100}; "
+            "ChatMessage.user(TEXT) makes a message"
         )
     return messages, answers
 

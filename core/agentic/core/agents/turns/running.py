@@ -307,10 +307,11 @@ class TurnRun:
 
     def _limit_before(self, calls: Collection[ToolCall]) -> str | None:
         """Return the limit that forbids these calls, in words."""
+        return self.account.reached(new_calls=len(calls)) or self._limit_of_repeats()
+
+    def _limit_of_repeats(self) -> str | None:
         reply = self._turn.reply
-        asked = () if reply is None else reply.tool_calls
-        reached = self.account.reached(new_calls=len(calls))
-        return reached or limit_of_repeats(self.limits, asked, self.call_counts)
+        return limit_of_repeats(self.limits, () if reply is None else reply.tool_calls, self.call_counts)
 
     async def _run_call(self, key: str, call: ToolCall) -> None:
         kept = (self._turn.paused or {}).get(call.id)
@@ -384,6 +385,9 @@ class TurnRun:
 
     async def _settle(self, results: Sequence[ToolResult]) -> None:
         """Add results that needed no call; an answer from outside can be as large as any result."""
+        if (reached := self._limit_of_repeats()) is not None:
+            await self._add(ended=STOPPED, reason=reached)
+            return
         cut = [cut_result(result) for result in results]
         notes = {key: text for _, kept in cut for key, text in kept.items()}
         await self._add(messages=(ChatMessage.tool(*(result for result, _ in cut)),), notes=notes)
