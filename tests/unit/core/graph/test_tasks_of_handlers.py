@@ -328,6 +328,25 @@ async def test_run_deadline_stops_what_its_handlers_began(
     assert (await others(), log) == (set(), ["stopped"])
 
 
+async def test_run_deadline_is_told_when_a_handler_ends_with_the_wait_of_its_sub_run(
+    store: MemoryCheckpointStore,
+) -> None:
+    ask = asking("ask")
+
+    @executor(id="late")
+    async def late(text: str, ctx: WorkflowContext) -> None:
+        try:
+            await ctx.run_workflow(ask, text)
+        finally:  # as a gather that is cancelled: what its first call raised leaves it
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+
+    config = WorkflowConfig(run_timeout_s=0.05)
+    flow = WorkflowBuilder("w", version="1", config=config).set_start(late).build()
+    with pytest.raises(TimeoutError):
+        await flow.run("x", run_id="r", checkpoints=store)
+
+
 async def test_run_that_is_cancelled_while_its_handlers_clean_up_lets_them_end(log: list[str]) -> None:
     cleaning, may_end = asyncio.Event(), asyncio.Event()
 

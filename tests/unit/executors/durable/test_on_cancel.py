@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from structlog.testing import capture_logs
+from tests.pace import slowed
 
 from agentic.core import (
     Executor,
@@ -118,8 +119,8 @@ async def test_a_run_that_fails_ends_what_it_was_to_do_next() -> None:
 
 async def test_a_run_that_is_out_of_time_ends_what_is_under_way() -> None:
     job = Elsewhere(rounds=2)
-    async with begun(flow(job, config=WorkflowConfig(run_timeout_s=0.3))) as handle:
-        assert (await handle.rest(5)).status is RunStatus.FAILED
+    async with begun(flow(job, config=WorkflowConfig(run_timeout_s=slowed(0.5)))) as handle:
+        assert (await handle.rest(slowed(5))).status is RunStatus.FAILED
     assert job.ended == [(2, 3)]
 
 

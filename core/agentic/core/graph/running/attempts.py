@@ -253,8 +253,10 @@ class Attempts:
         return isinstance(exc, asyncio.CancelledError) and not self._watch.is_cancelled() and entry.waits
 
     def _stopped(self, exc: BaseException) -> Exception:
-        is_ours = self._watch.is_cancelled() or isinstance(exc, ParkedSignal)
-        if isinstance(exc, asyncio.CancelledError) and is_ours:
+        is_stopped = self._watch.is_cancelled()
+        if isinstance(exc, ParkedSignal) and is_stopped:
+            raise asyncio.CancelledError from exc  # the timer of the run knows no subclass of it
+        if isinstance(exc, asyncio.CancelledError) and (is_stopped or isinstance(exc, ParkedSignal)):
             raise exc
         return stopped_by(self._executor.id, exc)
 
