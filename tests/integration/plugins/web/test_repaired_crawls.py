@@ -115,6 +115,12 @@ def values() -> list[tuple[Any, ...]]:
     return [row[:2] for row in rows()]
 
 
+def ratings() -> list[str | None]:
+    with closing(sqlite3.connect("home/agentic.db")) as database:
+        found = database.execute("SELECT data FROM items ORDER BY key").fetchall()
+    return [json.loads(data)["rating"] for (data,) in found]
+
+
 def versions() -> set[int | None]:
     return {row[2] for row in rows()}
 
@@ -199,6 +205,19 @@ def test_sure_repairs_are_applied_by_policy_and_the_file_of_the_user_wins(shop: 
     assert agentic("repairs", "export", "shop", "--out", "mine.yaml")[0] == 0
     assert agentic("run", "mine.yaml")[0] == 0
     assert (values(), versions()) == (healthy, {None})
+
+
+def test_of_a_site_with_two_layouts_at_a_time_both_are_read(
+    shop: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the shop has the new layout, and a rating that only some products have is no longer found."""
+    monkeypatch.setattr(f"{__name__}.SPEC", SPEC.replace("h1.title,", "h1.title, rating: .rating,"))
+    agentic("run", written(shop, "auto"))
+    healthy = ratings()
+    assert 5 < healthy.count(None) < len(healthy) / 2
+    mixed = RENAMED.model_copy(update={"changes": ("hash_classes", "wrap"), "after": 4, "share": 0.5})
+    row = crawl(shop, "auto", mixed)
+    assert (row["status"], versions(), ratings()) == ("succeeded", {None, 1}, healthy)
 
 
 @pytest.mark.parametrize("policy", ["{auto: {min_pages: 9}}", "{auto: {min_score: 1, min_pages: 1}}"])

@@ -23,7 +23,7 @@ from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
-    from agentic.core.pipeline.repairs.fields import LookedAtPage
+    from agentic.core.pipeline.repairs.fields import Fault, LookedAtPage
     from agentic.core.wrappers import Abstained, Found
 
 MOST_FETCHED = 12
@@ -43,6 +43,9 @@ PARTIAL_ROWS = 4
 
 MIN_PROVED = 4
 """With fewer pages, all are needed to find the fields, and none is left to prove them."""
+
+MOST_OTHERS = 4
+"""Of the pages that still have the former layout: new places must not change them."""
 
 LOOKED_THROUGH = 200
 EMPTY: tuple[JSONValue, ...] = (None, "", [], {})
@@ -72,11 +75,17 @@ class CrawlRepair:
         if number is None or rules is None or not self.in_effect.place:
             reason = "only fields in the schema of extract_detail can be repaired; correct the rules by hand"
             return self._request(incident, [_abstained(incident.label, reason)])
-        pages = await self._pages(number, rules.keys())
+        faults = {one.field: one.fault for one in incident.faults}
+        pages, others = await self._pages(number, rules.keys(), faults)
         if not pages:
-            reason = "no page of the new layout could be fetched and searched; see `agentic crawls held`"
+            reason = (
+                f"{len(others)} of the held pages were fetched, and all are as before; continue with "
+                "`agentic crawls release`"
+                if others
+                else "no page of the new layout could be fetched and searched; see `agentic crawls held`"
+            )
             return self._request(incident, [_abstained(incident.label, reason)])
-        return await self._of_fields(incident, number, rules, pages)
+        return await self._of_fields(incident, number, rules, pages, others)
 
     def _request(self, incident: Incident, repairs: Sequence[Repair], checked: int = 0) -> RepairRequest:
         return RepairRequest(
@@ -84,10 +93,21 @@ class CrawlRepair:
         )
 
     async def _of_fields(
-        self, incident: Incident, number: int, rules: Mapping[str, JSONValue], pages: Sequence[LookedAtPage]
+        self,
+        incident: Incident,
+        number: int,
+        rules: Mapping[str, JSONValue],
+        pages: Sequence[LookedAtPage],
+        others: Sequence[LookedAtPage],
     ) -> RepairRequest:
         from agentic.core.pipeline.repairs.fields import broken_fields, find_places, repaired_rule
-        from agentic.core.pipeline.repairs.proving import Findings, Proof, judged, proved_places
+        from agentic.core.pipeline.repairs.proving import (
+            Findings,
+            Proof,
+            harmed_fields,
+            judged,
+            proved_places,
+        )
 
         broken = broken_fields(rules, pages, {one.field: one.fault for one in incident.faults})
         makers, provers = _parted(pages)
@@ -96,11 +116,12 @@ class CrawlRepair:
         proof = Proof(makers, provers, await self.store.expectation(incident.kind), broken.keys())
         readings = [await self._read_all(number, new, proof.pages) for new in _rules_by_place(rules, found)]
         places, doubts = proved_places(rules, found, readings, proof)
-        is_part = incident.cause is Cause.VARIANT
+        is_part = incident.cause is Cause.VARIANT or bool(others)
         new = {
             name: repaired_rule(rules[name], kept, broken[name], is_part=is_part)
             for name, kept in places.items()
         }
+        doubts |= harmed_fields(new, others, await self._read_all(number, new, others))
         reading = await self._read_all(number, new, proof.pages)
         place = (*self.in_effect.place, *detail_place(self.in_effect.step, number), "config", SCHEMA)
         repairs, checked = judged(rules, Findings(found, doubts, new), place, reading, proof)
@@ -118,18 +139,28 @@ class CrawlRepair:
             await asyncio.sleep(0)  # signs of life of other work
         return found
 
-    async def _pages(self, number: int, fields: Collection[str]) -> list[LookedAtPage]:
-        """Return pages of the new layout.
+    async def _pages(
+        self, number: int, fields: Collection[str], faults: Mapping[str, Fault]
+    ) -> tuple[list[LookedAtPage], list[LookedAtPage]]:
+        """Return pages of the new layout, and some that still have the former one.
 
         Some of them have a row without a value for one of the fields: a place that gives one there is wrong.
         """
+        from agentic.core.pipeline.repairs.fields import shows_fault
+
         drifted = await self.store.drifted_pages(LOOKED_THROUGH)
         urls = [url for url in drifted.held if self.processor.scope.detail_of(url) == number]
         found: list[LookedAtPage] = []
+        others: list[LookedAtPage] = []
         for url in pages_to_try(urls, await self.store.rows(urls), fields, drifted.suspects):
-            if len(found) < MOST_FETCHED and (page := await self._page(url, number)) is not None:
-                found.append(replace(page, is_suspect=url in drifted.suspects))
-        return found
+            if len(found) >= MOST_FETCHED or (page := await self._page(url, number)) is None:
+                continue
+            looked_at = replace(page, is_suspect=url in drifted.suspects)
+            if shows_fault(looked_at, faults):
+                found.append(looked_at)
+            elif len(others) < MOST_OTHERS:
+                others.append(looked_at)
+        return found, others
 
     async def _page(self, url: str, number: int) -> LookedAtPage | None:
         """Return a page with its fields; None if it cannot be fetched, or something else is shown."""
@@ -169,7 +200,7 @@ def pages_to_try(
     fields: Collection[str],
     suspects: Sequence[str],
 ) -> list[str]:
-    """Return pages to fetch: those with whole rows, some whose rows lack a field, and then the suspects.
+    """Return pages to fetch: those with whole rows, some whose rows lack a field, others, and the suspects.
 
     Args:
         held: Pages that wait.
@@ -187,7 +218,9 @@ def pages_to_try(
     rest = [url for url in held if not count(url)]
     first = part[: max(PARTIAL_ROWS, MOST_FETCHED - len(whole))]
     chosen = [*whole[: MOST_FETCHED - len(first)], *first, *rest][:MOST_FETCHED]
-    return [*chosen, *suspects][:MOST_TRIED]
+    # Of a site that shows two layouts, half of the pages may still be as before.
+    more = [url for url in (*whole, *part, *rest) if url not in chosen][: MOST_FETCHED // 2]
+    return [*chosen, *more, *suspects][:MOST_TRIED]
 
 
 def _parted(pages: Sequence[LookedAtPage]) -> tuple[Sequence[LookedAtPage], Sequence[LookedAtPage]]:

@@ -66,8 +66,10 @@ class CrawlWatch:
 
     @property
     def suspects(self) -> Sequence[str]:
-        """Keys of the pages that raised the alarms."""
-        return [key for watch in self.kinds.values() if watch.incident is not None for key in watch.suspects]
+        """Keys of the pages that raised the alarms, and of others that may have been read wrong."""
+        return [
+            key for watch in self.kinds.values() if watch.incident is not None for key in watch.read_wrong
+        ]
 
     def settle(self, *, is_accepted: bool, repaired: Collection[str] = ()) -> Sequence[str]:
         """End all incidents; return the keys of pages to read again: none if the pages are right.

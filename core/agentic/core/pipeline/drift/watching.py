@@ -37,6 +37,9 @@ WITNESSED = 4.6
 WITNESS_PAGES = 40
 """Pages of a new template after which an optional field with values needs the full evidence again."""
 
+WEAK, STRONG = 1, 2
+"""Signs of drift on a page: a field is missing that many healthy pages lack, and another fault."""
+
 SAMPLED = 8
 """Pages of a run that give markers."""
 
@@ -203,6 +206,8 @@ class KindWatch:
         markers: Texts that all sampled pages have.
         sampled: Pages that gave markers.
         suspects: Keys of the pages since the evidence began, oldest first.
+        doubted: Keys of the newest pages with a fault that few healthy pages have, also of those before the
+            evidence went back to 0: where a site shows two layouts, good pages follow bad ones.
         urls: Their addresses, the first three.
         incident: Why pages of the kind are held, or were noted; None for no alarm.
         is_muted: Whether the pages were accepted as they are.
@@ -222,6 +227,7 @@ class KindWatch:
     markers: list[str] = field(default_factory=list)
     sampled: int = 0
     suspects: list[str] = field(default_factory=list)
+    doubted: list[str] = field(default_factory=list)
     urls: list[str] = field(default_factory=list)
     incident: Incident | None = None
     is_muted: bool = False
@@ -248,21 +254,22 @@ class KindWatch:
         wall = sight.wall
         if wall is None and not any(value[0] for value in found.values()):
             wall = self._stub(sight, content_hash, expected)
-        is_sign = False
+        signs = 0
         if wall is not None or any(self.wall_evidence):
-            is_sign = self._note_wall(wall, expected)
+            signs = STRONG if self._note_wall(wall, expected) else 0
         if wall is None:
             self.pages += 1
-            is_sign |= self._note_page(sight, found, expected)
-        if is_sign or self.suspects:
-            self._suspect(key, url, is_sign=is_sign)
+            signs = max(signs, self._note_page(sight, found, expected))
+        if signs or self.suspects:
+            self._suspect(key, url, signs)
         if not self.suspects or self.incident is not None or self.is_muted:
             return None
         self.incident = self._judged(sight.kind.key, expected)
         self.had_incident |= self.incident is not None
         return self.incident
 
-    def _note_page(self, sight: PageSight, found: Mapping[str, SeenValue], expected: Expectation) -> bool:
+    def _note_page(self, sight: PageSight, found: Mapping[str, SeenValue], expected: Expectation) -> int:
+        """Take the fields of a page; return 0 or the strength of the signs on it."""
         size = sight.size
         low, high = self.sizes or (size, size)
         if self.sizes is None or not low <= size <= high:
@@ -270,7 +277,7 @@ class KindWatch:
         if sight.markers and self.sampled < SAMPLED:
             self._sample(sight.markers[:MAX_MARKERS])
         self._note_template(sight, expected)
-        fields, wanted, is_sign = self.fields, expected.fields, False
+        fields, wanted, signs = self.fields, expected.fields, 0
         for name, value in found.items():
             known_field = fields.get(name)
             if known_field is None:
@@ -278,11 +285,12 @@ class KindWatch:
                     continue
                 known_field = fields[name] = self._late_field()
             if known_field.note(value, wanted.get(name)):
-                is_sign = True
+                signs = max(signs, WEAK if wanted[name].is_optional else STRONG)
         if len(found) < max(len(fields), len(wanted)):
             for name in sorted((fields.keys() | wanted.keys()) - found.keys()):
-                is_sign |= fields.setdefault(name, self._late_field()).note(NO_VALUE, wanted.get(name))
-        return is_sign
+                if fields.setdefault(name, self._late_field()).note(NO_VALUE, wanted.get(name)):
+                    signs = max(signs, WEAK if wanted[name].is_optional else STRONG)
+        return signs
 
     def _late_field(self) -> FieldWatch:
         """Return a field that appears on this page: all pages before lack it."""
@@ -323,14 +331,22 @@ class KindWatch:
         is_same, self.last_blank = content_hash == self.last_blank, content_hash
         return Cause.ELSEWHERE if is_same or sight.size < expected.smallest else None
 
-    def _suspect(self, key: str, url: str, *, is_sign: bool) -> None:
-        if is_sign and len(self.suspects) < MAX_SUSPECTS:
+    def _suspect(self, key: str, url: str, signs: int) -> None:
+        if signs == STRONG:
+            self.doubted.append(key)
+            del self.doubted[:-MAX_SUSPECTS]
+        if signs and len(self.suspects) < MAX_SUSPECTS:
             self.suspects.append(key)
             if len(self.urls) < 3:
                 self.urls.append(url)
         elif self.suspects and self.incident is None and self._is_clear():
             self.suspects.clear()
             self.urls.clear()
+
+    @property
+    def read_wrong(self) -> Sequence[str]:
+        """Keys of the pages that may have been read wrong, oldest first."""
+        return [*dict.fromkeys((*self.doubted, *self.suspects))]
 
     def _is_clear(self) -> bool:
         return not any(self.wall_evidence) and all(one.is_clear for one in self.fields.values())
@@ -394,9 +410,10 @@ class KindWatch:
 
     def settle(self, *, is_accepted: bool) -> Sequence[str]:
         """End the incident; return the keys of the pages to read again: none if the pages are right."""
-        again = [] if is_accepted else [*self.suspects]
+        again = [] if is_accepted else self.read_wrong
         self.incident, self.is_muted = None, is_accepted
         self.suspects.clear()
+        self.doubted.clear()
         self.urls.clear()
         self.wall_evidence[:] = [0.0, 0.0]
         self.template[:] = [0.0, 0.0]
@@ -451,6 +468,7 @@ class KindWatch:
             "markers": [*self.markers],
             "sampled": self.sampled,
             "suspects": [*self.suspects],
+            "doubted": [*self.doubted],
             "urls": [*self.urls],
             "incident": None if self.incident is None else self.incident.model_dump(mode="json"),
             "is_muted": self.is_muted,

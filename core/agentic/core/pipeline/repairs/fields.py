@@ -84,6 +84,28 @@ def broken_fields(
     return found
 
 
+def lacks(page: LookedAtPage, name: str, broken: Collection[str]) -> bool:
+    """Return whether the stored row says that a page has no value for a field.
+
+    A row that was read with broken rules lacks all broken fields, and says nothing.
+    """
+    is_whole = len(broken) == 1 or any(page.row.get(other) not in EMPTY for other in broken)
+    return bool(page.row) and is_whole and not page.is_suspect and page.row.get(name) in EMPTY
+
+
+def shows_fault(page: LookedAtPage, faults: Mapping[str, Fault]) -> bool:
+    """Return whether a page shows one of the faults; if not, it still has the layout of before."""
+    for name, fault in faults.items():
+        value = page.item.get(name)
+        if fault == "missing":
+            is_fault = value in EMPTY and not lacks(page, name, faults)
+        else:
+            is_fault = page.is_suspect or not is_same(value, page.row.get(name))
+        if is_fault:
+            return True
+    return False
+
+
 def most_telling(pages: Sequence[LookedAtPage]) -> list[LookedAtPage]:
     """Return pages with those first whose rows say most: many values, which no other row has.
 

@@ -10,7 +10,7 @@ from agentic.core.pipeline.drift.profiles import Expectation
 from agentic.core.pipeline.drift.values import seen
 from agentic.core.pipeline.drift.watching import looks_odd
 from agentic.core.pipeline.expressions.references import ValuePath
-from agentic.core.pipeline.repairs.fields import EMPTY, FEW, LookedAtPage, Values, hits_at, is_same
+from agentic.core.pipeline.repairs.fields import EMPTY, FEW, LookedAtPage, Values, hits_at, is_same, lacks
 from agentic.core.pipeline.repairs.proposals import (
     ProposalEvidence,
     Repair,
@@ -69,12 +69,8 @@ class Proof:
         return sum(run.missing for run in runs) / total if total else 0.0
 
     def lacks(self, page: LookedAtPage, name: str) -> bool:
-        """Return whether the stored row says that a page has no value for a field.
-
-        A row that was read with broken rules lacks all broken fields, and says nothing.
-        """
-        is_whole = len(self.broken) == 1 or any(page.row.get(other) not in EMPTY for other in self.broken)
-        return bool(page.row) and is_whole and not page.is_suspect and page.row.get(name) in EMPTY
+        """Return whether the stored row says that a page has no value for a field."""
+        return lacks(page, name, self.broken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +207,27 @@ def judged(
                 )
             )
     return repairs, min(proved)
+
+
+def harmed_fields(
+    new: Mapping[str, JSONValue], others: Sequence[LookedAtPage], reading: Reading
+) -> dict[str, str]:
+    """Return the fields that new rules change on pages of the former layout, and why that is wrong.
+
+    Args:
+        new: New rules of some fields.
+        others: Pages that the rules in effect read as before.
+        reading: These pages, read with the new rules.
+    """
+    pairs = [*zip(others, reading, strict=True)]
+    found: dict[str, str] = {}
+    for name in new:
+        count = sum(item is None or item.get(name) != page.item.get(name) for page, item in pairs)
+        if count:
+            found[name] = (
+                f"the new place of {name!r} changes {count} of {len(pairs)} pages that are as before"
+            )
+    return found
 
 
 def _abstained(name: str, reason: str, best: float, choices: tuple[str, ...] = ()) -> RepairAbstention:

@@ -3,9 +3,17 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from tests.unit.core.pipeline.drift.healthy import KIND, MARKERS, page, pages, profile_of, watched
+from tests.unit.core.pipeline.drift.healthy import (
+    KIND,
+    MARKERS,
+    optional,
+    page,
+    pages,
+    profile_of,
+    watched,
+)
 
-from agentic.core.pipeline.drift.crawls import CrawlWatch
+from agentic.core.pipeline.drift.crawls import CrawlWatch, load_crawl_watch
 from agentic.core.pipeline.drift.incidents import Cause
 from agentic.core.pipeline.drift.profiles import Expectation, KindProfile, inherited, learnt
 from agentic.core.pipeline.drift.sights import marks_of
@@ -138,6 +146,24 @@ def test_pages_since_the_evidence_began_are_read_again_unless_they_are_right(pro
     assert seen.watch.settle(is_accepted=False) == [f"p{number}" for number in range(10, count + 1)]
     assert not seen.watch.incidents
     assert not seen.watch.summaries()  # the broken pages are never learnt
+
+
+def test_of_two_layouts_the_bad_pages_before_good_ones_are_read_again_too(profile: KindProfile) -> None:
+    good = [item(number) for number in range(40)]
+    mixed = [{**one, "price": None} if number in (3, 9, 10) else one for number, one in enumerate(good)]
+    broken = (item(number, price=None) for number in range(30))
+    seen = watched(pages([*mixed, *broken]), profile)
+    assert seen.pages is not None
+    bad = [f"p{number}" for number in (3, 9, 10, *range(40, seen.pages))]
+    assert [*seen.watch.suspects] == bad
+    assert [*load_crawl_watch(seen.watch.dump()).settle(is_accepted=False)] == bad
+
+
+def test_pages_without_what_many_healthy_pages_lack_are_not_all_read_again() -> None:
+    rnd = Random(8)
+    known = profile_of(pages(optional(0.3, rnd, 1) for _ in range(80)) for _ in range(2))
+    seen = watched(pages(optional(0.3, rnd, 1) for _ in range(80)), known)
+    assert not next(iter(seen.watch.kinds.values())).read_wrong[5:]
 
 
 def test_accepted_pages_are_not_watched_any_longer_and_begin_a_new_profile(profile: KindProfile) -> None:

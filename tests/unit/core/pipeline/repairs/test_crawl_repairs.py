@@ -42,7 +42,8 @@ def test_pages_with_rows_come_first_and_the_suspects_of_a_site_that_is_down_are_
     rows = {held[0]: {**whole, "price": None}, **dict.fromkeys(held[100:120], whole)}
     tried = pages_to_try(held, rows, whole.keys(), suspects)
     assert tried[:MOST_FETCHED] == [*held[100:111], held[0]]
-    assert (tried[MOST_FETCHED], len(tried)) == (suspects[0], MOST_TRIED)
+    assert tried[MOST_FETCHED : MOST_FETCHED + 7] == [*held[111:117], suspects[0]]
+    assert len(tried) == MOST_TRIED
 
 
 def test_repairs_are_for_all_held_pages_only_if_no_wall_holds_others() -> None:

@@ -21,10 +21,18 @@ from agentic.core.pipeline.repairs.fields import (
     is_same,
     most_telling,
     repaired_rule,
+    shows_fault,
     tree_of,
 )
 from agentic.core.pipeline.repairs.proposals import RepairAbstention, RepairProposal
-from agentic.core.pipeline.repairs.proving import Findings, Proof, doubt, judged, proved_places
+from agentic.core.pipeline.repairs.proving import (
+    Findings,
+    Proof,
+    doubt,
+    harmed_fields,
+    judged,
+    proved_places,
+)
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import Found, Locator, LocatorKind
 
@@ -50,6 +58,27 @@ def page(lamp: Lamp, item: Mapping[str, JSONValue] | None = None, **row: JSONVal
     )
     values = dict.fromkeys(RULES) if item is None else item
     return LookedAtPage(found, values, {**cast(Mapping[str, JSONValue], lamp.row), **row}, tree_of(found))
+
+
+def test_a_page_that_is_read_as_it_was_stored_shows_no_fault() -> None:
+    lamp = LAMPS[0]
+    as_before: dict[str, JSONValue] = {"title": lamp.title, "price": lamp.price, "parts": [*lamp.parts]}
+    assert not shows_fault(page(lamp, as_before), FAULTS)
+    assert not shows_fault(page(lamp, as_before), {"price": "odd"})
+    assert shows_fault(page(lamp, {**as_before, "price": 1.0}), {"price": "odd"})
+    unpriced = page(lamp, {**as_before, "price": None}, price=None)
+    assert not shows_fault(unpriced, FAULTS)  # the stored row says that it has no price
+    assert shows_fault(replace(unpriced, row={}), FAULTS)
+    assert shows_fault(replace(unpriced, is_suspect=True), FAULTS)
+
+
+def test_new_rules_that_change_pages_of_the_former_layout_are_known() -> None:
+    as_before = [page(lamp, {"price": lamp.price}) for lamp in LAMPS[:2]]
+    same = [{"price": lamp.price} for lamp in LAMPS[:2]]
+    assert not harmed_fields({"price": "span"}, as_before, same)
+    other = [same[0], {"price": None}]
+    (why,) = harmed_fields({"price": "span"}, as_before, other).values()
+    assert why == "the new place of 'price' changes 1 of 2 pages that are as before"
 
 
 def test_fields_that_alarmed_or_are_gone_are_broken_and_no_others() -> None:
