@@ -97,4 +97,7 @@ def healthy_rates(runs: Iterable[tuple[int, int]]) -> tuple[float, float]:
     mean = cases / total if total else 0.0
     healthy = max(upper_bound(cases, total), worst, LOWEST)
     spread = WIDTH * math.sqrt(mean * (1 - mean) * SPREAD)
-    return (healthy + spread, 1.0) if len(known) < FEW_RUNS else (healthy, healthy + spread)
+    if len(known) < FEW_RUNS:
+        # Chance within the runs and between them are independent: their squares add up.
+        return max(mean + math.hypot(healthy - mean, spread), LOWEST), 1.0
+    return healthy, healthy + spread
