@@ -16,10 +16,10 @@ from agentic.core.pipeline.repairs.proposals import (
     SpecChange,
 )
 from agentic.core.pipeline.repairs.requests import ProposalState, RepairRequest, StoredRepair
+from agentic.core.pipeline.repairs.versions import repaired_spec
 from agentic.core.types import JSONValue
-from agentic.mappers import AgentModel, Database
+from agentic.mappers import AgentModel, Database, create_execution
 from agentic.mappers.catalog.repairs import (
-    KEPT_REPAIRS,
     NoVersionError,
     UnknownRepairError,
     apply_repair,
@@ -77,6 +77,10 @@ class Repairs:
         with self.database.reading() as session:
             changes = changes_of(newest_version(session, self.agent))
         return {str(change.place[-1]): change.new for change in changes}
+
+    def was_refused(self, wanted: RepairRequest) -> bool:
+        with self.database.reading() as session:
+            return was_refused(session, self.agent, wanted)
 
     def decisions(self) -> Sequence[str]:
         query = select(AuditModel.kind).where(AuditModel.kind.like("repair.%")).order_by(AuditModel.number)
@@ -166,6 +170,80 @@ def test_a_repair_is_undone_by_a_further_version(repairs: Repairs) -> None:
         assert not was_repaired(session, repairs.agent, "other", "k")
 
 
+def test_a_repair_that_a_rollback_brings_back_is_applied_again(repairs: Repairs) -> None:
+    for name, field, old in (("a", "title", "h1"), ("b", "price", ".price")):
+        repairs.store(name, request(field, old, f"{old}.new"))
+        repairs.apply(name)
+    states = []
+    for to in (1, 0, 2, 3, 4, 5):  # 3 is 1 again, 4 is as written, 5 is 2 again, 6 is 3, 7 is 4, 8 is 5
+        repairs.roll_back(to=to)
+        states.append((repairs.state("a"), repairs.state("b")))
+    applied, undone = ProposalState.APPLIED, ProposalState.ROLLED_BACK
+    one, none, both = (applied, undone), (undone, undone), (applied, applied)
+    assert states == [one, none, both, one, none, both]
+    assert repairs.in_effect() == {"title": "h1.new", "price": ".price.new"}
+    assert not repairs.was_refused(request("price", ".price", ".price.new"))
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The number of repairs and versions that are kept in a test."""
+    for name in ("KEPT_REPAIRS", "KEPT_VERSIONS"):
+        monkeypatch.setattr(f"agentic.mappers.catalog.repairs.{name}", 5)
+    return 5
+
+
+def test_old_versions_and_old_proposals_are_forgotten(repairs: Repairs, few: int) -> None:
+    repairs.store("a", request("title", "h1", "h2"))
+    repairs.apply("a")
+    with repairs.database.writing() as session:
+        for at in range(few):
+            roll_back(session, repairs.agent, to=at and at % 2)
+    assert repairs.versions() == few
+    with pytest.raises(NoVersionError, match="version 1 is no longer kept, but 2 and later are"):
+        repairs.roll_back(to=1)
+    with repairs.database.writing() as session:
+        for number in range(few + 1):
+            store_repair(session, repairs.agent, f"n{number}", request("price", ".price", f".p{number}"))
+    assert repairs.state(f"n{few}") is ProposalState.PROPOSED
+    repairs.reject("n1")
+    repairs.store("last", request("price", ".price", ".last"))
+    assert repairs.state("n1") is ProposalState.REJECTED
+    with pytest.raises(UnknownRepairError):
+        repairs.state("n0")
+
+
+def test_the_proposal_of_a_run_that_waits_is_kept(repairs: Repairs, few: int) -> None:
+    with repairs.database.writing() as session:
+        run = create_execution(session, repairs.agent).id
+    repairs.store("waits", request("title", "h1", "h2"), run=run)
+    with repairs.database.writing() as session:
+        for number in range(few + 1):
+            store_repair(session, repairs.agent, f"n{number}", request("price", ".price", f".p{number}"))
+    assert repairs.apply("waits").version == 1
+
+
+def test_a_repair_of_a_step_that_was_moved_is_for_that_step_and_of_one_that_is_gone_for_none(
+    repairs: Repairs,
+) -> None:
+    def crawl(host: str) -> JSONValue:
+        detail: JSONValue = {"match": ["*/lamp/*"], "config": {"schema": {"title": "h1"}}}
+        return {"type": "crawl", "start": f"https://{host}.example/", "detail": detail}
+
+    lamps, chairs, tables = map(crawl, ("lamps", "chairs", "tables"))
+    place = ("steps", 1, "detail", "config", "schema", "title")
+    change = SpecChange(place=place, old="h1", new="h2")
+    wanted = RepairRequest(repairs=(RepairProposal(kind="field", subject="title", changes=(change,)),))
+    for name in "ab":
+        repairs.store(name, wanted.marked({"steps": [lamps, chairs, tables]}))
+    assert repairs.apply("a", {"steps": [lamps, tables]}).state is ProposalState.SUPERSEDED
+    assert repairs.apply("b", {"steps": [tables, lamps, chairs]}).version == 1
+    with repairs.database.reading() as session:
+        changes = changes_of(newest_version(session, repairs.agent))
+    moved, _ = repaired_spec({"steps": [tables, lamps, chairs]}, changes)
+    assert [str(step).count("h2") for step in moved["steps"]] == [0, 0, 1]  # type: ignore[index,call-overload,union-attr]  # as written above
+
+
 def test_evidence_of_pages_with_broken_texts_and_numbers_is_stored_without_them(repairs: Repairs) -> None:
     evidence = ProposalEvidence(url="http://site/\ud800", old=float("nan"), new=["a\0b\udfff", 10**400])
     wanted = request("title", "h1", "h2")
@@ -181,8 +259,7 @@ def test_evidence_of_pages_with_broken_texts_and_numbers_is_stored_without_them(
 
 def test_a_change_that_was_rejected_or_undone_is_known_again_and_no_other(repairs: Repairs) -> None:
     def was_known(field: str, old: str, new: str) -> bool:
-        with repairs.database.reading() as session:
-            return was_refused(session, repairs.agent, request(field, old, new))
+        return repairs.was_refused(request(field, old, new))
 
     repairs.store("a", request("title", "h1", "h2"))
     repairs.store("b", request("price", ".price", ".cost"))
@@ -200,15 +277,15 @@ def test_without_a_version_there_is_nothing_to_undo(repairs: Repairs) -> None:
         repairs.roll_back()
 
 
-def test_requests_that_propose_nothing_are_kept_within_a_limit(repairs: Repairs) -> None:
+def test_requests_that_propose_nothing_are_kept_within_a_limit(repairs: Repairs, few: int) -> None:
     nothing = RepairRequest(repairs=(RepairAbstention(kind="field", subject="title", reason="gone"),))
     repairs.store("kept", request("title", "h1", "h2"))
     with repairs.database.writing() as session:
-        for number in range(KEPT_REPAIRS + 5):
-            store_repair(session, repairs.agent, f"n{number:03}", nothing)
+        for number in range(few + 5):
+            store_repair(session, repairs.agent, f"n{number}", nothing)
     with repairs.database.reading() as session:
         found = list_repairs(session, repairs.agent.project_id)
-    assert len(found) == KEPT_REPAIRS + 1
+    assert len(found) == few + 1
     assert repairs.apply("kept").version == 1
-    with pytest.raises(UnknownRepairError, match="no repair begins with 'n000'"):
-        repairs.state("n000")
+    with pytest.raises(UnknownRepairError, match="no repair begins with 'n0'"):
+        repairs.state("n0")

@@ -131,7 +131,7 @@ def propose_repair(  # noqa: PLR0913 - one option each
             print_line(f"wrote {out}")
     of_fields = _field_repairs(results, rules_at, rules_before, rules)
     if source.agent is not None and not dry_run and (of_fields or repairs):
-        repair_id = propose(source.agent, spec, [*of_fields, *repairs])
+        repair_id = propose(source.agent, spec, source.data, [*of_fields, *repairs])
         if not as_json:
             print_line(f"proposed; see it with: agentic repairs show {shown_id(repair_id)}")
 

@@ -133,7 +133,10 @@ def rollback(
     with opened_desk(project) as desk, desk.database.writing() as session:
         owner = find_agent(session, desk.project_id, agent)
         version = roll_back(session, owner, to=to, who=by or acting_user())
-    say(f"version {version} of the pipeline of {owner.agent_name} is in effect, without the repair")
+    like = (
+        "without the newest repair" if to is None else f"as version {to} was" if to else "as it was written"
+    )
+    say(f"version {version} of the pipeline of {owner.agent_name} is in effect: {like}")
 
 
 @repairs.command()

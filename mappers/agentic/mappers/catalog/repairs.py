@@ -6,7 +6,7 @@ Every decision locks the agent first: the second of two sees the first.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import Session
@@ -22,14 +22,20 @@ from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.database.prefixes import begins_with
 from agentic.mappers.errors import DataError
 from agentic.mappers.tables.columns import utc_now
-from agentic.mappers.tables.core import AgentModel
+from agentic.mappers.tables.core import AgentModel, ExecutionModel, ExecutionStatus
 from agentic.mappers.tables.repairs import PipelineRepairModel, RepairVersionModel
 
 KEPT_REPAIRS = 200
-"""Requests of an agent that are kept, besides those that wait, or are part of a version."""
+"""Requests of an agent that are kept, and again as many that wait for a decision.
+
+Besides those of its executions under way, and of its versions.
+"""
+
+KEPT_VERSIONS = 200
+"""Versions of an agent's pipeline that are kept, the newest."""
 
 _REFUSED = (ProposalState.REJECTED, ProposalState.ROLLED_BACK)
-_KEPT_STATES = (ProposalState.PROPOSED, ProposalState.APPLIED, ProposalState.ROLLED_BACK)
+_UNDER_WAY = (ExecutionStatus.QUEUED, ExecutionStatus.RUNNING)
 
 
 class UnknownRepairError(DataError, LookupError):
@@ -204,14 +210,18 @@ def roll_back(session: Session, agent: AgentModel, *, to: int | None = None, who
         to = newest.version - 1
     if not 0 <= to < newest.version:
         raise NoVersionError(agent.agent_name, f"version {to} does not exist before version {newest.version}")
-    wanted = {one.version: one for one in versions}
-    changes = () if to == 0 else changes_of(wanted[to])
-    undone = [one.repair_id for one in versions if one.version > to and one.repair_id is not None]
+    known = {one.version: one for one in versions}
+    if to and to not in known:
+        raise NoVersionError(
+            agent.agent_name, f"version {to} is no longer kept, but {min(known)} and later are"
+        )
+    changes = changes_of(known.get(to))
+    now, then = _repairs_in(known, newest.version), _repairs_in(known, to)
     version = _add_version(session, agent, newest, changes, None, who)
-    for repair_id in undone:
+    for repair_id in now ^ then:
         row = session.get(PipelineRepairModel, (agent.project_id, repair_id))
-        if row is not None and row.state is ProposalState.APPLIED:
-            _decide(row, ProposalState.ROLLED_BACK, who)
+        if row is not None:
+            _decide(row, ProposalState.APPLIED if repair_id in then else ProposalState.ROLLED_BACK, who)
     audit(
         session,
         agent.project_id,
@@ -242,7 +252,9 @@ def was_refused(session: Session, agent: AgentModel, request: RepairRequest) -> 
     mine = (row.project_id == agent.project_id, row.agent_id == agent.id, row.kind == request.kind)
     query = select(row.request).where(*mine, row.state.in_(_REFUSED))
     refused = [RepairRequest.model_validate_json(text) for text in session.scalars(query)]
-    return any(change in one.changes for one in refused for change in request.changes)
+    return any(
+        change.is_alike(other) for one in refused for other in one.changes for change in request.changes
+    )
 
 
 def list_repairs(session: Session, project_id: str) -> Sequence[tuple[PipelineRepairModel, str]]:
@@ -333,6 +345,22 @@ def _decide(row: PipelineRepairModel, state: ProposalState, who: str) -> None:
     row.state, row.decided_at, row.decided_by = state, utc_now(), clean_text(who or acting_user())[:200]
 
 
+def _repairs_in(versions: Mapping[int, RepairVersionModel], version: int) -> set[str]:
+    """Return the ids of the repairs that a version has."""
+    found: set[str] = set()
+    while (one := versions.get(version)) is not None:
+        if one.repair_id is not None:
+            found.add(one.repair_id)
+            version -= 1
+            continue
+        changes = changes_of(one)
+        alike = (
+            at for at in range(version - 1, 0, -1) if at in versions and changes_of(versions[at]) == changes
+        )
+        version = next(alike, 0) if changes else 0
+    return found
+
+
 def _add_version(
     session: Session,
     agent: AgentModel,
@@ -353,11 +381,20 @@ def _add_version(
             created_by=clean_text(who or acting_user())[:200],
         )
     )
+    old = (*_versions_of(agent), RepairVersionModel.version <= version - KEPT_VERSIONS)
+    session.execute(delete(RepairVersionModel).where(*old))
     return version
 
 
 def _forget_oldest(session: Session, agent: AgentModel) -> None:
-    row = PipelineRepairModel
-    mine = (row.project_id == agent.project_id, row.agent_id == agent.id, row.state.not_in(_KEPT_STATES))
-    oldest = select(row.id).where(*mine).order_by(row.created_at.desc(), row.id).offset(KEPT_REPAIRS)
-    session.execute(delete(row).where(row.project_id == agent.project_id, row.id.in_(oldest)))
+    row, run = PipelineRepairModel, ExecutionModel
+    mine = (row.project_id == agent.project_id, row.agent_id == agent.id)
+    under_way = select(run.id).where(run.agent_id == agent.id, run.status.in_(_UNDER_WAY))
+    of_versions = select(RepairVersionModel.repair_id).where(
+        *_versions_of(agent), RepairVersionModel.repair_id.is_not(None)
+    )
+    others = (*mine, row.run.not_in(under_way), row.id.not_in(of_versions))
+    for is_group in (row.state == ProposalState.PROPOSED, row.state != ProposalState.PROPOSED):
+        group = select(row.id).where(*others, is_group)
+        oldest = group.order_by(row.created_at.desc(), row.id).offset(KEPT_REPAIRS)
+        session.execute(delete(row).where(row.project_id == agent.project_id, row.id.in_(oldest)))

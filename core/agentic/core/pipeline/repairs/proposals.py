@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import PipelineError
 from agentic.core.pipeline.expressions.references import ValuePath
+from agentic.core.pipeline.repairs.marks import PartMark, index_of, marks_at
 from agentic.core.types import JSONValue
 
 RepairKind = Literal["field", "start_page", "list", "paging", "json", "login"]
@@ -28,12 +29,28 @@ class SpecChange(_Data):
         new: The value that it gets; of a renamed key, its new name.
         is_rename: Whether the last key of ``place`` gets another name, and its value stays: a value that may
             be secret is then in no proposal.
+        marks: Of the parts in lists that the place leads through. The same parts are changed after others
+            were put before them, and no others after they were removed. Without marks the indices count.
     """
 
     place: ValuePath = Field(min_length=1)
     old: JSONValue
     new: JSONValue
     is_rename: bool = False
+    marks: tuple[PartMark, ...] = ()
+
+    def marked(self, spec: JSONValue) -> SpecChange:
+        """Return the change with the marks of the parts that it is for.
+
+        Args:
+            spec: The spec that it was made for.
+        """
+        return self.model_copy(update={"marks": marks_at(spec, self.place)})
+
+    def is_alike(self, other: SpecChange) -> bool:
+        """Return whether both replace the same value by the same one, wherever in the spec."""
+        mine, theirs = ((one.place[-1], one.old, one.new, one.is_rename) for one in (self, other))
+        return mine == theirs
 
 
 class ProposalEvidence(_Data):
@@ -112,8 +129,12 @@ def apply_changes(spec: JSONValue, changes: Iterable[SpecChange]) -> JSONValue:
     for change in changes:
         *around, last = change.place
         part = data
+        marks = list(change.marks)
         for key in around:
-            part = _part(part, key, change.place)
+            at = key
+            if isinstance(part, list) and isinstance(key, int) and marks:
+                at = _index(part, key, marks.pop(0), change.place)
+            part = _part(part, at, change.place)
         if change.is_rename:
             _rename(part, change)
         elif isinstance(part, dict) and part.get(str(last)) == change.old:
@@ -131,6 +152,13 @@ def _part(value: JSONValue, key: str | int, place: ValuePath) -> JSONValue:
     if isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
         return value[key]
     raise StaleChangeError(place)
+
+
+def _index(parts: list[JSONValue], index: int, mark: PartMark, place: ValuePath) -> int:
+    found = index_of(parts, index, mark)
+    if found is None:
+        raise StaleChangeError(place)
+    return found
 
 
 def _rename(part: JSONValue, change: SpecChange) -> None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.pipeline.repairs.proposals import Repair, RepairProposal, SpecChange
+from agentic.core.types import JSONValue
 
 
 class ProposalState(StrEnum):
@@ -51,6 +52,20 @@ class RepairRequest(BaseModel):
     def changes(self) -> tuple[SpecChange, ...]:
         """The changes of all parts."""
         return tuple(change for one in self.found for change in one.changes)
+
+    def marked(self, spec: JSONValue) -> RepairRequest:
+        """Return the request with changes that know the parts that they are for.
+
+        Args:
+            spec: The pipeline in effect, as data.
+        """
+        repairs = tuple(
+            one.model_copy(update={"changes": tuple(change.marked(spec) for change in one.changes)})
+            if isinstance(one, RepairProposal)
+            else one
+            for one in self.repairs
+        )
+        return self.model_copy(update={"repairs": repairs})
 
     def is_sure(self, min_score: float, min_pages: int) -> bool:
         """Whether each broken part was found, with this score at least, and proved by these pages."""

@@ -39,6 +39,6 @@ def joined_changes(earlier: Iterable[SpecChange], later: Iterable[SpecChange]) -
 def _continues(earlier: SpecChange, later: SpecChange) -> bool:
     return (
         not (earlier.is_rename or later.is_rename)
-        and earlier.place == later.place
+        and (earlier.place, earlier.marks) == (later.place, later.marks)
         and earlier.new == later.old
     )

@@ -173,8 +173,11 @@ class SqlRepairStore:
             return was_refused(session, self._agent, request)
 
     def _store(self, repair_id: str, request: RepairRequest) -> StoredRepair:
+        written = as_written(self._executor.pipeline())
         with self._database.writing() as session:
-            return store_repair(session, self._agent, repair_id, request, run=self._run, who=ENGINE)
+            now, _ = repaired_spec(written, changes_of(newest_version(session, self._agent)))
+            marked = request.marked(now)
+            return store_repair(session, self._agent, repair_id, marked, run=self._run, who=ENGINE)
 
     def _apply(self, repair_id: str, reason: str) -> ProposalState:
         spec = as_written(self._executor.pipeline())

@@ -81,10 +81,16 @@ def read_agent(name: str, project: str | None) -> AgentToRepair:
     return AgentToRepair(agent=agent, spec=spec, data=data, rows=rows)
 
 
-def propose(agent: AgentModel, spec: PipelineSpec, repairs: Sequence[Repair]) -> str:
+def propose(agent: AgentModel, spec: PipelineSpec, data: JSONValue, repairs: Sequence[Repair]) -> str:
     """Store repairs as a request that `agentic repairs accept` applies; return its id.
 
     Only changes within crawls are applied to runs. The others are advice for the owner of the pipeline.
+
+    Args:
+        agent: Has the pipeline.
+        spec: The pipeline as it was written.
+        data: The pipeline that the repairs change.
+        repairs: The repairs.
     """
     from agentic.core.pipeline.repairs.requests import RepairRequest
     from agentic.mappers.catalog.repairs import store_repair
@@ -94,7 +100,7 @@ def propose(agent: AgentModel, spec: PipelineSpec, repairs: Sequence[Repair]) ->
         repairs=tuple(_applicable(spec, one) for one in repairs),
     )
     with opened(current_database(load_settings())) as database, database.writing() as session:
-        return store_repair(session, agent, new_id(), request).id
+        return store_repair(session, agent, new_id(), request.marked(data)).id
 
 
 def _applicable(spec: PipelineSpec, repair: Repair) -> Repair:

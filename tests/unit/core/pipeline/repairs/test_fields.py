@@ -74,9 +74,9 @@ def test_a_page_that_is_read_as_it_was_stored_shows_no_fault() -> None:
 
 def test_new_rules_that_change_pages_of_the_former_layout_are_known() -> None:
     as_before = [page(lamp, {"price": lamp.price}) for lamp in LAMPS[:2]]
-    same = [{"price": lamp.price} for lamp in LAMPS[:2]]
+    same: list[Values] = [{"price": lamp.price} for lamp in LAMPS[:2]]
     assert not harmed_fields({"price": "span"}, as_before, same)
-    other = [same[0], {"price": None}]
+    other: list[Values] = [same[0], {"price": None}]
     (why,) = harmed_fields({"price": "span"}, as_before, other).values()
     assert why == "the new place of 'price' changes 1 of 2 pages that are as before"
 
