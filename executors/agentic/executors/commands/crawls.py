@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +11,7 @@ from agentic.core.audit import acting_user
 from agentic.core.cli import print_json
 from agentic.core.masking import masked_data
 from agentic.core.terminal import harmless
+from agentic.core.types import JSONValue
 from agentic.executors.commands.runs.steering import Desk, opened_desk, say
 from agentic.executors.commands.runs.views import shown_id
 from agentic.executors.commands.shared.options import AsJson, InProject, OptionError
@@ -76,11 +77,27 @@ def release(
                 f"run {run_id} does not wait with held pages; see `agentic crawls held`. A crawl asks once "
                 "it has no other page to fetch"
             )
-        answers = {one.id: answer for one in asked}
-        desk.decide(lambda service: service.handle(run_id).answer(answers, by or acting_user()))
+        if advice := answer_held(desk, run_id, {one.id: answer for one in asked}, by or acting_user()):
+            raise OptionError(advice)
         status = desk.find(run_id).status
     say(f"answered {answer!r}; run {run_id} is {status}")
     say(f"without a worker, continue with: agentic executions retry {shown_id(run_id)}")
+
+
+def answer_held(desk: Desk, run_id: str, answers: Mapping[str, JSONValue], who: str) -> str:
+    """Answer questions about held pages; return "", or what to do where the run cannot continue."""
+    from agentic.core.graph.errors import CheckpointVersionError
+
+    try:
+        desk.decide(lambda service: service.handle(run_id).answer(answers, who))
+    except CheckpointVersionError:
+        short = shown_id(run_id)
+        return (
+            f"run {short} began before its agent was changed, and cannot continue; end it with "
+            f"`agentic executions cancel {short}`, and fetch its pages with "
+            f"`agentic executions retry {short} --failed`"
+        )
+    return ""
 
 
 def _questions(desk: Desk, run_id: str) -> Sequence[OpenRequest]:

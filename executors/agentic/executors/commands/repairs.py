@@ -14,6 +14,7 @@ from agentic.core.cli import print_json, print_rows
 from agentic.core.masking import masked_data
 from agentic.core.terminal import harmless
 from agentic.core.types import JSONValue
+from agentic.executors.commands.crawls import answer_held
 from agentic.executors.commands.runs.steering import Desk, opened_desk, say
 from agentic.executors.commands.runs.views import shown_id, untyped
 from agentic.executors.commands.shared.completing import agent_names
@@ -240,7 +241,9 @@ def _answer(desk: Desk, stored: StoredRepair, run: str, who: str) -> None:
         say(f"run {shown_id(run)} also waits for: {', '.join(map(shown_id, waits_for))}")
         return
     answers: dict[str, JSONValue] = {one.id: "repair" for one in asked}
-    desk.decide(lambda service: service.handle(run).answer(answers, who))
+    if advice := answer_held(desk, run, answers, who):
+        say(advice)
+        return
     say(f"run {shown_id(run)} continues on a worker")
     say(f"without a worker, continue with: agentic executions retry {shown_id(run)}")
 

@@ -293,6 +293,23 @@ def test_an_agent_is_repaired_by_command_after_a_redesign_between_two_runs(shop:
     assert "with --rows, or name its agent" in agentic("pipelines", "repair", "p.yaml")[1]
 
 
+def test_a_crawl_whose_agent_was_changed_meanwhile_says_how_its_pages_are_read(shop: FakeServer) -> None:
+    healthy = values()
+    run = crawl(shop)["id"]
+    (repair,) = told("repairs", "list")
+    changed = Path("p.yaml").read_text(encoding="utf-8").replace("commit_pages: 4", "commit_pages: 5")
+    Path("p.yaml").write_text(changed, encoding="utf-8")
+    assert agentic("agents", "edit", "shop", "--config", "pipeline=p.yaml")[0] == 0
+    advice = f"`agentic executions retry {run[:12]} --failed`"
+    code, output = agentic("crawls", "release", run)
+    assert (code, advice in output) == (1, True)
+    code, output = agentic("repairs", "accept", repair["repair"])
+    assert (code, "version 1 of the pipeline" in output, advice in output) == (0, True, True)
+    assert agentic("executions", "cancel", run)[0] == 0
+    assert agentic("executions", "retry", run, "--failed")[0] == 0
+    assert values() == healthy
+
+
 def test_without_the_policy_nothing_is_repaired(shop: FakeServer) -> None:
     assert crawl(shop, "never")["state"] == "waiting_input"
     assert not told("repairs", "list")
