@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
+from tests.commands import start_program
 
 from agentic.core.pipeline.repairs.proposals import (
     ProposalEvidence,
@@ -114,21 +116,49 @@ def test_a_request_is_stored_once_and_what_was_decided_stays(repairs: Repairs) -
     assert repairs.versions() == 0
 
 
-def test_of_many_that_decide_at_a_time_one_makes_the_version(repairs: Repairs) -> None:
+DECIDER = """
+    import sys
+    from agentic.mappers import AgentModel, Database
+    from agentic.mappers.catalog.repairs import apply_repair
+
+    url, agent_id, name, gate = sys.argv[1:]
+    database = Database(url)
+    with database.reading() as session:
+        agent = session.get_one(AgentModel, agent_id)
+    open(gate).read()
+    with database.writing() as session:
+        decided = apply_repair(session, agent, name, {"steps": [{"title": "h1", "price": ".price"}]})
+    database.dispose()
+    print(decided.state, decided.version)
+    """
+
+
+def test_of_processes_that_decide_at_a_time_one_makes_the_version(
+    repairs: Repairs, whole_url: str, tmp_path: Path
+) -> None:
+    """Each one stands at a gate of its own, and all are opened at a time."""
     repairs.store("a", request("title", "h1", "h2"))
     repairs.store("b", request("price", ".price", ".amount"))
-    start = Barrier(6)
-
-    def decide(name: str) -> int | None:
-        start.wait(30)
-        return repairs.apply(name).version
-
-    with ThreadPoolExecutor(6) as pool:
-        found = [*pool.map(decide, "aaabbb")]
-    assert sorted({*found[:3]} | {*found[3:]}, key=str) == [1, 2]
-    assert len({*found[:3]}) == len({*found[3:]}) == 1
+    names = "aabb"
+    gates = [tmp_path / f"gate{at}" for at in range(len(names))]
+    for gate in gates:
+        os.mkfifo(gate)
+    begun = [
+        start_program(DECIDER, [whole_url, repairs.agent.id, name, str(gate)], os.environ, tmp_path)
+        for name, gate in zip(names, gates, strict=True)
+    ]
+    with ExitStack() as opened:
+        for gate in gates:
+            opened.enter_context(gate.open("w"))  # waits until its process stands there
+    found = [process.communicate(timeout=60) for process in begun]
+    assert [errors for _, errors in found] == [""] * len(names)
+    decided = [out.split() for out, _ in found]
+    assert decided[0] == decided[1]
+    assert decided[2] == decided[3]
+    assert sorted((decided[0], decided[2])) == [["applied", "1"], ["applied", "2"]]
     assert repairs.versions() == 2
     assert repairs.in_effect() == {"title": "h2", "price": ".amount"}
+    assert repairs.decisions() == ["repair.proposed"] * 2 + ["repair.applied"] * 2
 
 
 def test_a_repair_of_what_has_changed_since_is_superseded(repairs: Repairs) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.commands import invoke, start_command
+from tests.commands import invoke, start_command, start_program
 
 from agentic.core.bus import open_questions
 from agentic.core.bus.nats.bus import NatsBus
@@ -254,27 +255,57 @@ def test_a_rejected_repair_is_not_applied_by_the_answer_to_its_question(shop: Fa
     assert told("executions", "list")[0]["status"] == "partial"
 
 
-@pytest.mark.parametrize("point", ["store", "apply", "release"])
-def test_a_process_that_dies_in_a_repair_is_continued_with_one_version(
-    shop: FakeServer, point: str, monkeypatch: pytest.MonkeyPatch
+KILLED = """
+    import importlib, os, signal, sys
+    from agentic.core.cli.main import main
+
+    place, name, when = sys.argv[1:4]
+    del sys.argv[1:4]
+    module, _, owner = place.partition(":")
+    home = importlib.import_module(module)
+    home = getattr(home, owner) if owner else home
+    whole = getattr(home, name)
+
+    def killed(*args, **options):
+        if when == "after":
+            whole(*args, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(home, name, killed)
+    main()
+    """
+STORE = "agentic.executors.agents.repairing.sql_store:SqlRepairStore"
+CATALOG = "agentic.mappers.catalog.repairs"
+FRONTIER = "agentic.mappers.crawl.frontier:SqlCrawlStore"
+KILLS = (
+    (STORE, "_store", "before"),  # the repair is found, and not stored
+    (CATALOG, "_forget_oldest", "after"),  # stored, and not committed
+    (STORE, "_store", "after"),
+    (CATALOG, "_add_version", "after"),  # the version is written, and not committed
+    (STORE, "_apply", "after"),
+    (FRONTIER, "_store_watch", "before"),  # pages are released, and it is not committed
+    (FRONTIER, "_release", "after"),
+    (FRONTIER, "_exchange", "after"),  # the first page after the release is stored
+)
+
+
+def test_a_crawl_that_is_killed_at_each_point_of_its_repair_is_repaired_once(
+    shop: FakeServer, tmp_path: Path
 ) -> None:
-    from agentic.executors.agents.repairing.sql_store import SqlRepairStore
-    from agentic.mappers.crawl.frontier import SqlCrawlStore
-
     healthy = values()
-    home: type[Any] = SqlCrawlStore if point == "release" else SqlRepairStore
-    whole = getattr(home, point)
-
-    async def dies(self: object, *args: object, **options: object) -> None:
-        await whole(self, *args, **options)
-        raise RuntimeError("killed")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(home, point, dies)
-        assert crawl(shop, "auto")["status"] == "failed"
-    assert agentic("executions", "retry", told("executions", "list")[0]["id"])[0] == 0
+    shop.control.redesigns.add(RENAMED)
+    words = ["run", written(shop, "auto")]
+    for kill in KILLS:
+        command = start_program(KILLED, [*kill, *words], os.environ, tmp_path)
+        _, errors = command.communicate(timeout=100)
+        assert command.returncode == -signal.SIGKILL, (kill, errors)
+        (running, *_) = told("executions", "list")
+        words = ["executions", "retry", running["id"]]
+    assert agentic(*words)[0] == 0
+    assert told("executions", "list")[0]["status"] == "succeeded"
     assert (values(), versions()) == (healthy, {None, 1})
-    assert [kind for kind, _ in kinds_of_decisions()] == ["repair.proposed", "repair.applied"]
+    assert kinds_of_decisions() == [("repair.proposed", "engine"), ("repair.applied", "engine")]
+    assert len(told("repairs", "list")) == len(told("repairs", "versions", "shop")) == 1
 
 
 def test_an_agent_is_repaired_by_command_after_a_redesign_between_two_runs(shop: FakeServer) -> None:
