@@ -28,14 +28,14 @@ from agentic.mappers.tables.repairs import PipelineRepairModel, RepairVersionMod
 KEPT_REPAIRS = 200
 """Requests of an agent that are kept, and again as many that wait for a decision.
 
-Besides those of its executions under way, and of its versions.
+The requests of its unfinished executions and of its versions are kept, too, and not counted.
 """
 
 KEPT_VERSIONS = 200
 """Versions of an agent's pipeline that are kept, the newest."""
 
 _REFUSED = (ProposalState.REJECTED, ProposalState.ROLLED_BACK)
-_UNDER_WAY = (ExecutionStatus.QUEUED, ExecutionStatus.RUNNING)
+_UNFINISHED = (ExecutionStatus.QUEUED, ExecutionStatus.RUNNING)
 
 
 class UnknownRepairError(DataError, LookupError):
@@ -389,11 +389,11 @@ def _add_version(
 def _forget_oldest(session: Session, agent: AgentModel) -> None:
     row, run = PipelineRepairModel, ExecutionModel
     mine = (row.project_id == agent.project_id, row.agent_id == agent.id)
-    under_way = select(run.id).where(run.agent_id == agent.id, run.status.in_(_UNDER_WAY))
+    unfinished = select(run.id).where(run.agent_id == agent.id, run.status.in_(_UNFINISHED))
     of_versions = select(RepairVersionModel.repair_id).where(
         *_versions_of(agent), RepairVersionModel.repair_id.is_not(None)
     )
-    others = (*mine, row.run.not_in(under_way), row.id.not_in(of_versions))
+    others = (*mine, row.run.not_in(unfinished), row.id.not_in(of_versions))
     for is_group in (row.state == ProposalState.PROPOSED, row.state != ProposalState.PROPOSED):
         group = select(row.id).where(*others, is_group)
         oldest = group.order_by(row.created_at.desc(), row.id).offset(KEPT_REPAIRS)

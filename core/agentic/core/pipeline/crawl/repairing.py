@@ -75,7 +75,7 @@ class CrawlRepair:
         if number is None or rules is None or not self.in_effect.place:
             reason = "only fields in the schema of extract_detail can be repaired; correct the rules by hand"
             return self._request(incident, [_abstained(incident.label, reason)])
-        faults = {one.field: one.fault for one in incident.faults}
+        faults: Mapping[str, Fault] = {one.field: one.fault for one in incident.faults}
         pages, others = await self._pages(number, rules.keys(), faults)
         if not pages:
             reason = (

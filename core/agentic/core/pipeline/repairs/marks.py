@@ -1,4 +1,4 @@
-"""Parts of a spec that stand in lists, known again after somebody has edited the list. Pure."""
+"""Parts of a spec that stand in lists, known again after an edit of the list. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentic.core.types import JSONValue
 
 
 class PartMark(BaseModel):
-    """The facts by which a step, or a rule of a crawl, is known again.
+    """The facts that identify a step, or a rule of a crawl, at any index.
 
     Attributes:
         kind: Type of the step, or its actor.
