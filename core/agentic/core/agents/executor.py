@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 from pydantic import BaseModel, ConfigDict
 
@@ -116,32 +116,36 @@ class AgentExecutor(Executor):
         return tuple(self.agent.workflows)
 
     @handler
-    async def on_text(self, text: str, ctx: WorkflowContext[Any, Any]) -> AgentExecutorResponse:
+    async def on_text(self, text: str, ctx: WorkflowContext[Never, Never]) -> AgentExecutorResponse:
         """Answer a text."""
         return await self._answer((ChatMessage.user(text),), ctx)
 
     @handler
-    async def on_message(self, message: ChatMessage, ctx: WorkflowContext[Any, Any]) -> AgentExecutorResponse:
+    async def on_message(
+        self, message: ChatMessage, ctx: WorkflowContext[Never, Never]
+    ) -> AgentExecutorResponse:
         """Answer a message."""
         return await self._answer((message,), ctx)
 
     @handler
     async def on_messages(
-        self, messages: list[ChatMessage], ctx: WorkflowContext[Any, Any]
+        self, messages: list[ChatMessage], ctx: WorkflowContext[Never, Never]
     ) -> AgentExecutorResponse:
         """Answer a conversation."""
         return await self._answer(tuple(messages), ctx)
 
     @handler
     async def on_response(
-        self, response: AgentExecutorResponse, ctx: WorkflowContext[Any, Any]
+        self, response: AgentExecutorResponse, ctx: WorkflowContext[Never, Never]
     ) -> AgentExecutorResponse:
         """Continue the conversation of another agent."""
         said = response.full_conversation
         return await self._answer(said if self.context == "full" else said[-1:], ctx)
 
     @handler
-    async def on_output(self, output: SpokenOutput, ctx: WorkflowContext[Any, Any]) -> AgentExecutorResponse:
+    async def on_output(
+        self, output: SpokenOutput, ctx: WorkflowContext[Never, Never]
+    ) -> AgentExecutorResponse:
         """Continue the conversation of a pattern."""
         said = output.full_conversation
         return await self._answer(said if self.context == "full" else said[-1:], ctx)

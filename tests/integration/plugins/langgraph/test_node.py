@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import operator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
+from langgraph.graph import START, StateGraph
 from tests.integration.plugins.langgraph import graphs
 
 from agentic.core import Workflow, WorkflowBuilder
@@ -24,6 +26,7 @@ from agentic.core.llm import ScriptedModel
 from agentic.plugins.langgraph import (
     GraphNotLoadedError,
     GraphOptions,
+    LangGraphError,
     LangGraphExecutor,
     LangGraphResult,
     NatsSaver,
@@ -296,3 +299,20 @@ async def test_a_workflow_is_a_node_and_its_requests_are_interrupts(saver: NatsS
         "r", checkpoints=store, responses={request_id: {"approved": True, "reason": "ok"}}
     )
     assert result.output(LangGraphResult).values["plan"] == "sent Rome: ok"
+
+
+class PlainState(TypedDict, total=False):
+    """A state as most programs write it: not the ``TypedDict`` of typing_extensions."""
+
+    messages: Annotated[list[Any], operator.add]
+    city: str
+
+
+async def test_a_text_is_the_message_of_a_graph_with_a_plain_state_and_wrong_names_are_refused() -> None:
+    graph = StateGraph(PlainState).add_node("say", lambda state: {"city": state["messages"][0].content})
+    flows = flow(graph.add_edge(START, "say"))
+    assert (await flows.run("Oslo")).output(LangGraphResult).values["city"] == "Oslo"
+    with pytest.raises(
+        LangGraphError, match=r"takes messages, city, and its input has none of them, but ctiy"
+    ):
+        await flows.run({"ctiy": "Oslo"})

@@ -37,7 +37,13 @@ from agentic.core.agents import (
     total_usage,
 )
 from agentic.core.bus.subjects import subject_for
-from agentic.core.graph import ApprovalRequest, ApprovalResponse, InfoRequest, RetryPolicy
+from agentic.core.graph import (
+    ApprovalRequest,
+    ApprovalResponse,
+    InfoRequest,
+    InvalidGraphError,
+    RetryPolicy,
+)
 from agentic.core.graph.build.workflow import RunStream
 from agentic.core.llm import (
     ChatMessage,
@@ -465,3 +471,15 @@ async def test_talk_that_was_interrupted_goes_on_as_talk() -> None:
     with pytest.raises(OverloadedError):
         await agent.run("How are you?", thread)
     assert (await agent.run((), thread)).text == "Fine."
+
+
+async def test_an_edge_from_an_agent_that_could_carry_nothing_is_refused_before_the_agent_works() -> None:
+    @executor(id="count")
+    async def count(text: str) -> int:
+        return len(text)
+
+    writer = says("writer", "A draft.")
+    with pytest.raises(
+        InvalidGraphError, match="'writer' sends AgentExecutorResponse to 'count', which takes str"
+    ):
+        WorkflowBuilder("w").set_start(writer).add_edge(writer, count).build()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 from pydantic_core import to_jsonable_python
 
@@ -62,14 +63,21 @@ def last_text(state: object) -> str:
 
 
 def input_of(graph: Pregel[Any, Any, Any, Any], given: object) -> object:
-    """Return the input of a graph: a mapping as it is, messages and text where its schema takes them.
+    """Return the input of a graph: a mapping as it is, messages and text where its state takes them.
+
+    LangGraph drops keys that its state lacks, and runs also if none is left.
 
     Raises:
         LangGraphError: It has none.
     """
+    names = _names_of(graph)
     if isinstance(given, Mapping):
+        if names and given and given.keys().isdisjoint(names):
+            raise LangGraphError(
+                f"the graph takes {', '.join(names)}, and its input has none of them, but "
+                f"{', '.join(map(str, given))[:200]}; check the names"
+            )
         return dict(given)
-    names = list(graph.get_input_jsonschema().get("properties", {}))
     messages = [given] if isinstance(given, ChatMessage) else given
     if isinstance(messages, Sequence) and all(isinstance(one, ChatMessage) for one in messages):
         if MESSAGES in names:
@@ -86,6 +94,14 @@ def input_of(graph: Pregel[Any, Any, Any, Any], given: object) -> object:
     raise LangGraphError(
         f"the graph takes {', '.join(names)}, and a text fits none of them alone; send a mapping"
     )
+
+
+def _names_of(graph: Pregel[Any, Any, Any, Any]) -> list[str]:
+    builder = getattr(graph, "builder", None)
+    if not isinstance(builder, StateGraph):
+        return list(graph.get_input_jsonschema().get("properties", {}))
+    # Not by its JSON Schema: pydantic makes none of a ``typing.TypedDict`` before Python 3.12.
+    return [name for name in builder.schemas[builder.input_schema] if name not in builder.managed]
 
 
 def _message(message: ChatMessage) -> BaseMessage:
