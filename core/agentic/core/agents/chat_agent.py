@@ -25,7 +25,7 @@ from agentic.core.agents.tools.tool import NAME, Tool
 from agentic.core.agents.tools.toolset import Toolset, check_tools
 from agentic.core.agents.turns.running import TurnRun
 from agentic.core.llm.adapter import LLMAdapter, StructuredMode
-from agentic.core.llm.registry import llm
+from agentic.core.llm.registry import as_model
 from agentic.core.llm.requests import ModelSettings
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         given = _checked_tools(name, tools)
         self.setup = AgentSetup(
             name=name,
-            model=llm(model) if isinstance(model, str) else _checked_model(name, model),
+            model=as_model(model),
             instructions=instructions,
             tools=check_tools(as_tool(one) for one in given if not isinstance(one, Toolset)),
             toolsets=tuple(one for one in given if isinstance(one, Toolset)),
@@ -185,15 +185,6 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
 
     def __repr__(self) -> str:
         return f"ChatAgent({self.name!r}, model={self.setup.model.name!r})"
-
-
-def _checked_model(agent: str, model: object) -> LLMAdapter:
-    if not isinstance(model, LLMAdapter):
-        raise TypeError(
-            f"the model of agent {agent!r} is a {type(model).__name__}; give its name ('provider:name') or "
-            "an LLMAdapter: LangChainModel and PydanticAIModel make one of a model of those libraries"
-        )
-    return model
 
 
 def _checked_tools(agent: str, tools: object) -> tuple[Any, ...]:

@@ -139,12 +139,19 @@ class UnknownProviderError(AgenticError, LookupError):
     """No plugin provides models under that name."""
 
     def __init__(self, provider: str, known: Sequence[str]) -> None:
-        super().__init__(
+        if provider in known:
+            super().__init__(f"{provider!r} is a provider without a model; write '{provider}:NAME'")
+        else:
+            super().__init__(self._unknown(provider, known))
+        self.provider = provider
+        self.known = tuple(known)
+
+    @staticmethod
+    def _unknown(provider: str, known: Sequence[str]) -> str:
+        return (
             f"no plugin provides models of {provider!r} (known: {', '.join(known) or 'none'}); name a model "
             "as provider:name, such as 'openai:NAME', and install the plugin of the provider"
         )
-        self.provider = provider
-        self.known = tuple(known)
 
 
 class MissingSdkError(AgenticError, ImportError):

@@ -9,6 +9,22 @@ from agentic.core.llm.adapter import LLMAdapter
 from agentic.core.llm.errors import UnknownProviderError
 
 
+def as_model(given: LLMAdapter | str) -> LLMAdapter:
+    """Return a model, or the one with a name; see :func:`llm`.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    if isinstance(given, str):
+        return llm(given)
+    if not isinstance(given, LLMAdapter):
+        raise TypeError(
+            f"a model is an LLMAdapter or its name ('provider:name'), not {type(given).__name__}; "
+            "LangChainModel and PydanticAIModel make one of a model of those libraries"
+        )
+    return given
+
+
 def llm(name: str, **options: Any) -> LLMAdapter:  # noqa: ANN401  # a plugin decides them
     """Return a model by its name.
 

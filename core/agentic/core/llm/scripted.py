@@ -53,6 +53,10 @@ class ScriptedModel(LLMAdapter):
         self.name = name
         self.capabilities = ModelCapabilities(structured=structured)
         self.requests: list[ModelRequest] = []
+        if isinstance(script, (str, ToolCall, ChatMessage)):
+            raise TypeError(
+                f"the script of a ScriptedModel is a list of lines, not one line: {script!r:.100}"
+            )
         self._script = tuple(script)
         self._cost_usd = cost_usd
 
@@ -142,7 +146,12 @@ def _message(line: str | ToolCall | Sequence[ToolCall] | ChatMessage, call_prefi
         return line
     if isinstance(line, str):
         return ChatMessage.assistant(line)
-    calls = (line,) if isinstance(line, ToolCall) else line
+    calls: object = (line,) if isinstance(line, ToolCall) else line
+    if not isinstance(calls, Sequence) or not all(isinstance(call, ToolCall) for call in calls):
+        raise TypeError(
+            "a line is a text, one or several ToolCall, a ChatMessage, a ModelReply or an error, not "
+            f"{line!r:.100}"
+        )
     named = [
         call if call.id else call.model_copy(update={"id": f"{call_prefix}{index}"})
         for index, call in enumerate(calls)

@@ -88,6 +88,7 @@ class CompletionBody(BaseModel):
     n: int | None = None
     tools: list[dict[str, Any]] | None = None
     functions: list[dict[str, Any]] | None = None
+    response_format: dict[str, Any] | None = None
     user: str | None = Field(default=None, max_length=200, description="The person who speaks.")
     metadata: dict[str, str] | None = Field(default=None, description="``thread_id``: a kept conversation.")
 
@@ -212,6 +213,8 @@ def _check(body: CompletionBody) -> None:
     """Refuse what would be ignored in silence."""
     if body.tools or body.functions:
         raise BadRequestError("an agent has its own tools; send no 'tools' and no 'functions'")
+    if (body.response_format or {}).get("type", "text") != "text":
+        raise BadRequestError("an agent's 'output' is in its own spec; leave 'response_format' out")
     if body.n not in (None, 1):
         raise BadRequestError("an agent gives one answer; leave 'n' out")
     if not any(one.role == "user" for one in body.messages):

@@ -309,7 +309,10 @@ class PlainState(TypedDict, total=False):
 
 
 async def test_a_text_is_the_message_of_a_graph_with_a_plain_state_and_wrong_names_are_refused() -> None:
-    graph = StateGraph(PlainState).add_node("say", lambda state: {"city": state["messages"][0].content})
+    def say(state: PlainState) -> dict[str, str]:
+        return {"city": state["messages"][0].content}
+
+    graph = StateGraph(PlainState).add_node("say", say)
     flows = flow(graph.add_edge(START, "say"))
     assert (await flows.run("Oslo")).output(LangGraphResult).values["city"] == "Oslo"
     with pytest.raises(

@@ -121,6 +121,7 @@ async def test_a_request_that_an_agent_cannot_fulfil_is_refused(server: ServedHe
     cases: list[tuple[dict[str, Any], str]] = [
         ({"tools": [function]}, "has its own tools"),
         ({"n": 2}, "gives one answer"),
+        ({"response_format": {"type": "json_object"}}, "'output' is in its own spec"),
         ({"messages": []}, "messages"),
         ({"messages": [sound]}, "input_audio"),
         ({"messages": [assistant("I am first.")]}, "no message of a user"),

@@ -504,8 +504,8 @@ class Opaque:
 @pytest.mark.parametrize(
     ("parts", "says"),
     [
-        ({"model": None}, "the model of agent 'judge' is a NoneType; give its name"),
-        ({"model": Opaque()}, "the model of agent 'judge' is a Opaque; .* LangChainModel"),
+        ({"model": None}, r"a model is an LLMAdapter or its name \('provider:name'\), not NoneType"),
+        ({"model": Opaque()}, "not Opaque; LangChainModel and PydanticAIModel"),
         ({"output_type": Opaque}, "agent 'judge' cannot have the output type .*Opaque.*OutputSchema.of"),
         ({"output_type": {"type": "object"}}, r"cannot have the output type .*OutputSchema\.of\(SCHEMA\)"),
         ({"tools": price}, r"the tools of agent 'judge' are .*price.*; give a list: tools=\[\.\.\.\]"),

@@ -50,15 +50,15 @@ class BudgetModel(ModelWrapper):
 
     def __init__(
         self,
-        model: LLMAdapter,
+        model: LLMAdapter | str,
         budget: Budget,
         *,
         reply_tokens: int = REPLY_TOKENS,
         estimator: TokenEstimator | None = None,
     ) -> None:
         super().__init__(model)
-        if budget.max_usd is not None and model.cost_of(_SAMPLE) is None:
-            raise UnknownPriceError(_without_price(model))
+        if budget.max_usd is not None and self.model.cost_of(_SAMPLE) is None:
+            raise UnknownPriceError(_without_price(self.model))
         self.budget = budget
         self._reply_tokens = reply_tokens
         self._estimator = TokenEstimator() if estimator is None else estimator

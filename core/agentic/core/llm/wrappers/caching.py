@@ -113,7 +113,7 @@ class CacheModel(ModelWrapper):
     """
 
     def __init__(
-        self, model: LLMAdapter, cache: ReplyCache | None = None, *, any_temperature: bool = False
+        self, model: LLMAdapter | str, cache: ReplyCache | None = None, *, any_temperature: bool = False
     ) -> None:
         super().__init__(model)
         self._cache = MemoryReplyCache() if cache is None else cache

@@ -49,7 +49,7 @@ class FallbackModel(ModelWrapper):
         ValueError: No model is given.
     """
 
-    def __init__(self, *models: LLMAdapter, on: tuple[type[Exception], ...] = FALLBACK_ON) -> None:
+    def __init__(self, *models: LLMAdapter | str, on: tuple[type[Exception], ...] = FALLBACK_ON) -> None:
         if not models:
             raise ValueError("FallbackModel needs at least one model")
         super().__init__(*models)

@@ -23,7 +23,7 @@ class PricedModel(ModelWrapper):
         prices: By ``provider:model`` or ``provider:*``. For a model that is not in it, the cost stays.
     """
 
-    def __init__(self, model: LLMAdapter, prices: PriceTable) -> None:
+    def __init__(self, model: LLMAdapter | str, prices: PriceTable) -> None:
         super().__init__(model)
         self.prices = prices
 

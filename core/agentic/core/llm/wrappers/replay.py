@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from agentic.core.llm.adapter import LLMAdapter, opened_stream, pieces_of
+from agentic.core.llm.registry import as_model
 from agentic.core.llm.requests import ModelDelta, ModelReply, ModelRequest
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.llm.wrappers.recordings import Recordings
@@ -32,13 +33,17 @@ class ReplayModel(LLMAdapter):
 
     Raises:
         FileNotFoundError: There is nothing to replay.
-        ValueError: A model is missing, or the recordings are of another one, or cannot be read.
+        ValueError: A model or the mode is missing, or the recordings are of another one, or cannot be read.
     """
 
     def __init__(
-        self, path: str | Path, model: LLMAdapter | None = None, *, mode: ReplayMode = "auto"
+        self, path: str | Path, model: LLMAdapter | str | None = None, *, mode: ReplayMode = "auto"
     ) -> None:
-        self.model = model
+        if mode not in get_args(ReplayMode):  # a wrong letter would ask the model
+            raise ValueError(
+                f"ReplayModel has no mode {mode!r}; use one of: {', '.join(get_args(ReplayMode))}"
+            )
+        self.model = model = None if model is None else as_model(model)
         self.mode = mode
         self._recordings = Recordings(Path(path))
         recorded = self._recordings.name

@@ -34,7 +34,7 @@ class RetryingModel(ModelWrapper):
     """
 
     def __init__(
-        self, model: LLMAdapter, policy: RetryPolicy = MODEL_RETRIES, *, sleep: Sleep = asyncio.sleep
+        self, model: LLMAdapter | str, policy: RetryPolicy = MODEL_RETRIES, *, sleep: Sleep = asyncio.sleep
     ) -> None:
         super().__init__(model)
         self.policy = policy

@@ -90,7 +90,10 @@ class TieredModel(ModelWrapper):
     """
 
     def __init__(
-        self, fast: LLMAdapter, smart: LLMAdapter, pick: Callable[[ModelRequest], Tier] | None = None
+        self,
+        fast: LLMAdapter | str,
+        smart: LLMAdapter | str,
+        pick: Callable[[ModelRequest], Tier] | None = None,
     ) -> None:
         super().__init__(fast, smart)
         self._pick = FailurePick() if pick is None else pick

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from agentic.core.llm.adapter import LLMAdapter, ModelCapabilities, StructuredMode, opened_stream
+from agentic.core.llm.registry import as_model
 from agentic.core.llm.requests import ModelDelta, ModelReply, ModelRequest
 from agentic.core.llm.usage import TokenUsage
 
@@ -15,7 +16,7 @@ _MODES: tuple[StructuredMode, ...] = ("prompt", "tool", "native")
 
 
 class ModelWrapper(LLMAdapter):
-    """A policy around other models. Subclasses override :meth:`complete` and :meth:`stream`.
+    """A policy around other models, or their names. Subclasses override :meth:`complete` and :meth:`stream`.
 
     It has the name of the first model, and the capabilities that all of them have. Closing it closes them.
 
@@ -23,10 +24,10 @@ class ModelWrapper(LLMAdapter):
         models: The wrapped models.
     """
 
-    def __init__(self, *models: LLMAdapter) -> None:
-        self.models = models
-        self.name = models[0].name
-        self.capabilities = common_capabilities([model.capabilities for model in models])
+    def __init__(self, *models: LLMAdapter | str) -> None:
+        self.models = tuple(map(as_model, models))
+        self.name = self.models[0].name
+        self.capabilities = common_capabilities([model.capabilities for model in self.models])
 
     @property
     def model(self) -> LLMAdapter:

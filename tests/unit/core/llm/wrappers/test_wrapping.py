@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from tests.unit.core.llm.wrappers.streams import PiecewiseModel, asked, shown_delta
@@ -90,3 +92,31 @@ async def test_a_wrapper_has_the_name_of_its_model_and_can_be_wrapped_and_closed
         assert (model.name, model.provider) == ("piecewise:model", "piecewise")
         assert model.capabilities == inner.capabilities
         assert await model.generate("", "Hello?") == "Hello."
+
+
+def test_a_wrapper_takes_names_of_models_and_refuses_anything_else(tmp_path: Path) -> None:
+    table = {"ollama:*": ModelPrice(input_usd=1, output_usd=1)}
+    makers: list[Callable[[Any], LLMAdapter]] = [
+        FallbackModel,
+        RetryingModel,
+        CacheModel,
+        lambda model: TieredModel(model, model),
+        lambda model: PricedModel(model, table),
+        lambda model: BudgetModel(model, Budget(max_tokens=1_000)),
+        lambda model: ReplayModel(tmp_path / "replies.jsonl", model),
+    ]
+    for make in makers:
+        assert make("ollama:tiny").name == "ollama:tiny"
+        with pytest.raises(TypeError, match=r"a model is an LLMAdapter or its name .*, not int"):
+            make(3)
+    with pytest.raises(ValueError, match="no mode 'repaly'; use one of: record, replay, auto"):
+        ReplayModel(tmp_path / "replies.jsonl", "ollama:tiny", mode=cast(Any, "repaly"))
+    with pytest.raises(LookupError, match="'ollama' is a provider without a model; write 'ollama:NAME'"):
+        FallbackModel("ollama")
+
+
+def test_a_script_that_is_one_line_and_a_line_that_is_none_are_refused() -> None:
+    with pytest.raises(TypeError, match="is a list of lines, not one line: 'Hello'"):
+        ScriptedModel("Hello")
+    with pytest.raises(TypeError, match=r"a line is a text, .* not 5"):
+        asyncio.run(ScriptedModel([cast(Any, 5)]).generate("", "Hi?"))
