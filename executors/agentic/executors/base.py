@@ -15,7 +15,6 @@ from agentic.core.types import ExecutionId
 from agentic.executors.errors import AgentConfigError, ExecutionError, SessionClosedError
 
 if TYPE_CHECKING:  # sqlalchemy and the engine are loaded when an agent runs, not when a class is defined
-    from pydantic_core import ErrorDetails
     from sqlalchemy.orm import Session
 
     from agentic.core.graph import RunResult, Workflow, WorkflowContext
@@ -136,7 +135,9 @@ class BaseAgentExecutor(ABC):
         try:
             return model.model_validate(self.agent.config)
         except ValidationError as exc:
-            raise self._misconfigured(*map(_describe, exc.errors(include_input=False))) from None
+            from agentic.core.pipeline.spec.messages import value_faults
+
+            raise self._misconfigured(*value_faults(exc, model)) from None
 
     def validate(self) -> None:
         """Check the agent before all work; extend it with ``super().validate()`` first.
@@ -237,8 +238,3 @@ class BaseAgentExecutor(ABC):
 
     def _misconfigured(self, *faults: str) -> AgentConfigError:
         return AgentConfigError(self.agent.agent_name, self.agent.agent_platform, faults)
-
-
-def _describe(fault: ErrorDetails) -> str:
-    place = ".".join(map(str, fault["loc"]))
-    return f"{place}: {fault['msg']}" if place else fault["msg"]

@@ -30,7 +30,7 @@ _COMMANDS = {
             "notifications."
         ),
     ),
-    "run": ("run.command:run", "Run an agent and show the stored rows."),
+    "run": ("run.command:run", "Run a pipeline file or an agent, and show the stored rows."),
     "up": ("servers.up:up", "Run NATS, a broker, a worker, beat and Flower until Ctrl-C."),
     "worker": ("servers.worker:worker", "Run agents from the broker until stopped."),
     "beat": ("servers.worker:beat", "Start due schedules until stopped; several beats may run at once."),

@@ -171,7 +171,10 @@ class DuplicateAgentError(DataError, ValueError):
     """The project has an agent with that name."""
 
     def __init__(self, agent: str, project: str) -> None:
-        super().__init__(f"the project {project!r} has an agent {agent!r} already; choose another name")
+        super().__init__(
+            f"the project {project!r} has an agent {agent!r} already; choose another name, or change "
+            "that one with --replace"
+        )
         self.agent = agent
         self.project = project
 

@@ -214,7 +214,7 @@ def test_offer_is_picked_by_its_number(shell: Shell, site: Site, tmp_path: Path)
 
 def test_fields_are_confirmed_left_out_and_corrected_in_the_terminal(site: Site, tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
-    words = ["--interactive", "--out", str(file)]
+    words = ["--interactive", "--replace", "--out", str(file)]
     told = build(site, "/table", *words, answers="1\n\nn\ny\n2.50 CHF\n\n")
     assert told.exit_code == 0, told.exception
     fields = _fields(file)

@@ -85,6 +85,20 @@ def test_table_shows_the_fields_on_the_first_and_the_last_page(shop: Site, tmp_p
     assert f"wrote {tmp_path / 'lamps.yaml'}" in "".join(said.splitlines())
 
 
+def test_file_of_a_person_is_replaced_only_when_asked_for_and_names_the_pipeline(
+    shop: Site, tmp_path: Path
+) -> None:
+    file = tmp_path / "my lamps.yaml"
+    file.write_text("mine")
+    refused = build(shop, "--out", str(file))
+    assert (
+        str(refused.exception) == f"--out: {file} exists; choose another file, or replace it with --replace"
+    )
+    assert file.read_text() == "mine"
+    assert build(shop, "--out", str(file), "--replace").exit_code == 0
+    assert yaml.safe_load(file.read_text())["name"] == "my-lamps"
+
+
 @pytest.mark.parametrize(
     ("examples", "said"),
     [

@@ -74,7 +74,7 @@ class Ran:
     def __init__(self, *words: str) -> None:
         with capture_logs():
             result = invoke(build_app(), words)
-        self.stdout = result.stdout
+        self.stdout, self.stderr = result.stdout, result.stderr
         self.error = str(result.exception) if result.exception else ""
         self.code = 1 if self.error and not self.error.isdigit() else result.exit_code
 
@@ -107,6 +107,34 @@ def test_a_single_item_is_stored_and_shown_a_field_a_column(site: FakeServer) ->
     assert (ran.code, newest()["status"], newest()["inserted"]) == (0, "succeeded", 1)
     heading = next(line for line in ran.stdout.splitlines() if "title" in line)
     assert heading.split() == ["title", "url"]
+
+
+def test_a_field_without_a_value_in_any_row_is_named_below_them(site: FakeServer) -> None:
+    text = ONE.replace('"TITLE"', "h1.title, color: h7, brand: h8")
+    ran = Ran("run", written(site, text))
+    assert (ran.code, ran.stdout.count("  empty in all rows above: color, brand\n")) == (0, 1)
+
+
+def test_resuming_without_an_unfinished_execution_says_that_it_starts_over(site: FakeServer) -> None:
+    told = [Ran("run", written(site, ONE, TITLE="h1"), "--resume", "--json") for _ in range(2)]
+    assert [json.loads(ran.stdout)["status"] for ran in told] == ["succeeded", "succeeded"]
+    assert all("nothing to continue: agent p has no unfinished execution" in ran.stderr for ran in told)
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("p", "no agent is called 'p'; did you mean the file 'p.yaml'?"),
+        ("p.yml", "No such file or directory; did you mean 'p.yaml'?"),
+        ("other.yaml", "No such file or directory; check the path"),
+        ("nowhere/p.yaml", "No such file or directory; check the path"),
+        ("https://a.example/p", "is a page, not a pipeline; look at it with `agentic pipelines try URL`"),
+    ],
+)
+def test_a_target_that_is_nearly_a_file_names_the_file(target: str, said: str) -> None:
+    Path("p.yaml").write_text("steps: []", encoding="utf-8")
+    ran = Ran("run", target)
+    assert (ran.code, said in ran.error) == (1, True)
 
 
 @pytest.mark.parametrize(

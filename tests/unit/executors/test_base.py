@@ -87,7 +87,7 @@ def test_every_fault_of_a_config_is_named_and_no_value_shown(lab: Lab) -> None:
         executor.validate()
 
     assert "limit: " in str(caught.value)
-    assert "tokn: " in str(caught.value)
+    assert "unknown key 'tokn'; did you mean 'token'? (known: limit, token)" in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
 

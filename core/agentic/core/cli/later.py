@@ -135,7 +135,8 @@ def _whole(group: TyperInfo, words: Sequence[str]) -> TyperInfo:
 def _named(command: CommandInfo) -> CommandInfo:
     if not isinstance(command, _CommandAt):
         return command
-    return CommandInfo(command.name, callback=_nothing, help=command.summary)
+    panel = command.rich_help_panel
+    return CommandInfo(command.name, callback=_nothing, help=command.summary, rich_help_panel=panel)
 
 
 def _named_group(group: TyperInfo) -> TyperInfo:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentic.core.cli.later import only
+from agentic.core.cli.overview import Overview, hint_for, set_panels
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.logging import configure_logging
@@ -31,20 +32,26 @@ DISTRIBUTION = "agentic-pipelines"
 COMPLETION = "_AGENTIC_COMPLETE"
 """A shell that asks for completions sets this variable; the words are in others."""
 INTERRUPTED = 130
-GLOSSARY = "docs/explanation/glossary.md"
+BAD_USAGE = 2
+FIRST_STEPS = (
+    "First steps: `agentic pipelines build URL` lists the offers of a page, with --pick 1 --out site.yaml it "
+    "writes a pipeline, and `agentic run site.yaml` stores the rows."
+)
 
 
 def build_app() -> typer.Typer:
     """Return the command line with the commands of every plugin."""
     app = typer.Typer(
         name="agentic",
+        cls=Overview,
         help="Scrapers, watchers and agents as deterministic graphs.",
-        epilog=f"Glossary, with the words of Celery, Scrapy, Airflow, LangGraph and Temporal: {GLOSSARY}",
+        epilog=FIRST_STEPS,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
     app.callback()(_global_options)
     get_registry().add_commands(app)
+    set_panels(app)
     return app
 
 
@@ -54,6 +61,9 @@ def main() -> None:
     atexit.register(gc.freeze)  # or the interpreter searches all modules for cycles before it frees them
     try:
         app = build_app()
+        if (hint := hint_for(app, sys.argv[1:])) is not None:
+            sys.stderr.write(f"agentic: {hint}\n")
+            sys.exit(BAD_USAGE)
         (app if COMPLETION in os.environ else only(app, sys.argv[1:]))()
     except AgenticError as exc:
         sys.stderr.write(f"agentic: {harmless(mask_known(str(exc)))}\n")

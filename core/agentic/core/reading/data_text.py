@@ -227,6 +227,8 @@ def _syntax_fault(exc: yaml.MarkedYAMLError) -> TextFault:
     mark = exc.problem_mark or exc.context_mark
     context = f" ({exc.context})" if exc.context else ""
     message = f"it is not valid YAML: {exc.problem or 'cannot be read'}{context}"
+    if "'\\t'" in message:
+        message += "; indent with spaces instead of tabs"
     return TextFault(message, *(_mark(mark) if mark else (None, None)))
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -80,8 +81,12 @@ def build(  # noqa: PLR0913 - one option each
         typer.Option(metavar="NUMBER", min=1, help="Without examples: build this one of the offers."),
     ] = None,
     interactive: Annotated[bool, typer.Option("--interactive", help="Ask about each field.")] = False,
-    name: Annotated[str, typer.Option(help="Name of the pipeline.")] = "pipeline",
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name of the pipeline. Default: as the file in --out, or as the site."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the pipeline to this YAML file.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file in --out.")] = False,
     wrappers: Annotated[
         Path | None,
         typer.Option(help="Write how the fields look to this file, for `agentic pipelines repair`."),
@@ -98,8 +103,11 @@ def build(  # noqa: PLR0913 - one option each
     and the selectors are checked on all pages. Without examples the command
     lists the offers of the page.
     """
+    if out is not None and out.exists() and not replace:
+        raise OptionError(f"--out: {out} exists; choose another file, or replace it with --replace")
     known = _examples(example or (), examples)
     target = _target(target, known)
+    name = name or _name(target, out)
     if not target.startswith(_SCHEMES):
         if example or examples or page or wrappers or words or pick or interactive:
             raise OptionError(
@@ -128,6 +136,13 @@ def build(  # noqa: PLR0913 - one option each
     if wrappers is not None:
         _write_wrappers(wrappers, plan, trees)
     _print_spec(_built(plan.intent, builder), out, as_json=as_json, found=(plan, checked))
+
+
+def _name(target: str, out: Path | None) -> str:
+    """Return the name of a pipeline for a file or a site, so that two of them are two agents."""
+    given = (urlsplit(target).hostname or "") if out is None else out.stem
+    kept = "".join(char if char.isascii() and (char.isalnum() or char in "_.-") else "-" for char in given)
+    return kept[:100] if kept.strip("-") else "pipeline"
 
 
 def _target(given: str | None, known: Sequence[ExampleRow]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agentic.core.hooks import get_registry
 from agentic.executors.exports.columns import columns_of
-from agentic.executors.exports.formats import ExportFormat, write_csv, write_jsonl
+from agentic.executors.exports.formats import ExportFormat, write_csv, write_json_array, write_jsonl
 from agentic.executors.exports.rows import (
     META,
     ExportTable,
@@ -77,6 +77,8 @@ def export_rows(export: Export, database: Database, execution: ExecutionModel, a
         with target.opened() as file:
             if target.format is ExportFormat.JSONL:
                 count = write_jsonl(file, records())
+            elif target.format is ExportFormat.JSON:
+                count = write_json_array(file, records())
             else:
                 fields = [*read_fields(session, table, execution), *([META] if export.with_meta else [])]
                 count = write_csv(file, fields, records(), excel_safe=export.excel_safe)

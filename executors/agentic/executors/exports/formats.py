@@ -1,4 +1,4 @@
-"""Records as text: JSON lines, which lose nothing, and CSV, for programs that need it."""
+"""Records as text: JSON lines, which lose nothing, and JSON or CSV, for programs that need it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class ExportFormat(StrEnum):
     """A format of records."""
 
     JSONL = "jsonl"
+    JSON = "json"
     CSV = "csv"
     PARQUET = "parquet"
     XLSX = "xlsx"
@@ -33,16 +34,31 @@ class ExportFormat(StrEnum):
     @property
     def is_text(self) -> bool:
         """Whether it is text, which gzip may compress and which standard output may take."""
-        return self in (ExportFormat.JSONL, ExportFormat.CSV)
+        return self in (ExportFormat.JSONL, ExportFormat.JSON, ExportFormat.CSV)
 
 
 def write_jsonl(file: TextSink, records: Iterable[Record]) -> int:
     """Write one JSON object per line; return how many."""
     count = 0
     for record in records:
-        file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=str) + "\n")
+        file.write(_json(record) + "\n")
         count += 1
     return count
+
+
+def write_json_array(file: TextSink, records: Iterable[Record]) -> int:
+    """Write one JSON array of objects, an object per line; return how many."""
+    count = 0
+    file.write("[")
+    for record in records:
+        file.write(f"{',' if count else ''}\n{_json(record)}")
+        count += 1
+    file.write("\n]\n")
+    return count
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def write_csv(
@@ -81,5 +97,5 @@ def _cell(value: object, *, excel_safe: bool) -> object:
         case str():
             text = value
         case _:
-            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+            text = _json(value)
     return f"'{text}" if excel_safe and text.startswith(_FORMULA) else text

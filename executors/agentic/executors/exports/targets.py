@@ -24,6 +24,7 @@ STDOUT = "-"
 _FORMATS = {
     ".jsonl": ExportFormat.JSONL,
     ".ndjson": ExportFormat.JSONL,
+    ".json": ExportFormat.JSON,
     ".csv": ExportFormat.CSV,
     ".parquet": ExportFormat.PARQUET,
     ".xlsx": ExportFormat.XLSX,
@@ -50,7 +51,7 @@ class ExportTarget:
 
     @classmethod
     def parse(cls, name: str) -> ExportTarget:
-        """Parse ``items.jsonl``, ``items.csv``, ``items.parquet``, ``items.xlsx``, or ``-``.
+        """Parse ``items.jsonl``, ``items.json``, ``items.csv``, ``items.parquet``, ``items.xlsx``, or ``-``.
 
         Text may have ``.gz`` after it; ``-`` is JSON lines on standard output. A URL is for fsspec.
 

@@ -58,6 +58,16 @@ class WebSettings(BaseModel):
         own = {name: getattr(self.http, name) for name in self.http.model_fields_set}
         return spec.model_copy(update={"http": spec.http.model_copy(update=own)})
 
+    @model_validator(mode="before")
+    @classmethod
+    def _is_no_pipeline(cls, given: object) -> object:
+        if isinstance(given, Mapping) and "steps" in given:
+            raise ValueError(
+                "'steps' is a key of a pipeline; name its file, as in --config pipeline=shop.yaml, or run it "
+                "with `agentic run shop.yaml`"
+            )
+        return given
+
     @model_validator(mode="after")
     def _can_run(self) -> Self:
         try:

@@ -106,7 +106,7 @@ async def test_a_graph_that_fails_says_why_and_can_be_run_again(desk: Desk) -> N
 @pytest.mark.parametrize(
     ("config", "fault"),
     [
-        ({"graph": "os"}, "graph: Value error, 'os' is no name"),
+        ({"graph": "os"}, "graph: 'os' is no name"),
         ({"graph": "os:path.join", "input": "x"}, "the module 'os' is not trusted"),
         ({"types": ["x y:Z"]}, "is no name"),
         ({"configurable": {"thread_id": "t"}}, "thread_id cannot be set here"),

@@ -43,6 +43,32 @@ def faults(text: str, actors: Actors | None = None) -> list[str]:
     return [str(fault) for fault in caught.value.faults]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("steps:\n  - crawl:\n    start: http://a/", "unknown key 'crawl'; write it as `type: crawl`"),
+        ("max_pages: 5\nsteps: []", "unknown key 'max_pages'; it belongs in a step with `type: crawl`"),
+        ("limits: {max_pages: 5}\nsteps: []", "'max_pages'; it belongs in a step with `type: crawl`"),
+        (
+            "obey_robots: false\nsteps: []",
+            "'obey_robots'; it belongs under http: {obey_robots: ...} at the top of the pipeline",
+        ),
+        (
+            "steps: [{type: crawl, start: http://a/, requests_per_second: 2}]",
+            "it belongs under http: {requests_per_second: ...} at the top",
+        ),
+        ("http: {max_failed: 2}\nsteps: []", "it belongs under limits: {max_failed: ...} at the top"),
+        ("inputs: {ids: {default: [1]}}\nsteps: []", "the default is not a string; add type: list"),
+        ("inputs: {all: {default: yes}}\nsteps: []", "the default is not a string; add type: boolean"),
+        ("name: 商品\nsteps: []", "set `name` to a word of A-Z, a-z, 0-9, '_', '.' and '-'; it is '商品'"),
+        ("steps:\n\t- actor: fetch", "cannot start any token"),
+        ("steps:\n\t- actor: fetch", "; indent with spaces instead of tabs"),
+    ],
+)
+def test_what_belongs_elsewhere_is_named_with_its_place(text: str, said: str) -> None:
+    assert any(said in fault for fault in faults(text))
+
+
 @pytest.mark.parametrize("given", ["shop.example/a", ["http://a/", "shop.example/a"]])
 def test_an_address_that_no_request_can_have_is_found_before_the_run(given: object) -> None:
     config = json.dumps({"url": given})

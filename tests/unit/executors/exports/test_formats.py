@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agentic.executors.exports.formats import BYTE_ORDER_MARK, write_csv, write_jsonl
+from agentic.executors.exports.formats import BYTE_ORDER_MARK, write_csv, write_json_array, write_jsonl
 
 
 def csv_rows(text: str) -> list[list[str]]:
@@ -24,6 +24,13 @@ def test_json_lines_lose_nothing() -> None:
     file = io.StringIO()
     assert write_jsonl(file, records) == 2
     assert [json.loads(line) for line in file.getvalue().split("\n")[:-1]] == records
+
+
+@pytest.mark.parametrize("records", [[], [{"a": "Łódź\n"}], [{"a": 1}, {"b": [None]}]])
+def test_a_json_array_is_whole_however_many_records_it_has(records: list[dict[str, object]]) -> None:
+    file = io.StringIO()
+    assert write_json_array(file, records) == len(records)
+    assert json.loads(file.getvalue()) == records
 
 
 def test_a_csv_has_a_column_for_each_field_and_empty_cells_where_a_record_has_none() -> None:

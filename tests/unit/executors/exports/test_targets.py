@@ -17,6 +17,7 @@ from agentic.executors.exports.targets import ExportTarget, written
     [
         ("items.jsonl", (ExportFormat.JSONL, False)),
         ("items.ndjson", (ExportFormat.JSONL, False)),
+        ("items.json", (ExportFormat.JSON, False)),
         ("items.csv", (ExportFormat.CSV, False)),
         ("items.parquet", (ExportFormat.PARQUET, False)),
         ("items.xlsx", (ExportFormat.XLSX, False)),
@@ -32,7 +33,7 @@ def test_the_name_says_how_to_write(name: str, expected: tuple[ExportFormat, boo
 
 @pytest.mark.parametrize("name", ["items", "items.xls", "items.gz"])
 def test_a_name_that_does_not_say_how_is_refused(name: str) -> None:
-    with pytest.raises(ExportError, match=r"\.jsonl, \.ndjson, \.csv"):
+    with pytest.raises(ExportError, match=r"\.jsonl, \.ndjson, \.json, \.csv"):
         ExportTarget.parse(name)
 
 

@@ -160,6 +160,9 @@ async def test_without_a_counter_each_field_that_cannot_be_read_is_a_warning(pag
     [
         ({}, "at least 1 item"),
         ({"a": "h1["}, "is not a CSS selector"),
+        ({"a": "h1::text"}, "is not a CSS selector; leave out '::text'"),
+        ({"a": "a.next::attr(href)"}, 'give it to a field as {"selector": "a.next", "attr": "href"}'),
+        ({"a": "//h1/text()"}, 'give it to a field as {"xpath": "//h1"}'),
         ({"a": {"selector": "h1", "regex": "("}}, "regular expression '(' cannot be used"),
         ({"a": {"selectr": "h1"}}, "schema.a.selectr"),
         ({"a": {"selector": "h1", "type": "data"}}, "'string', 'integer'"),

@@ -22,6 +22,13 @@ _ADAPTERS: Mapping[InputType, TypeAdapter[object]] = {
     "list": TypeAdapter(list[JsonValue] | Json[list[JsonValue]]),
     "object": TypeAdapter(dict[str, JsonValue] | Json[dict[str, JsonValue]]),
 }
+_TYPES: Mapping[type, InputType] = {
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    list: "list",
+    dict: "object",
+}
 
 
 class InputSpec(BaseModel):
@@ -41,6 +48,9 @@ class InputSpec(BaseModel):
     @model_validator(mode="after")
     def _default_fits(self) -> Self:
         if self.default is not None and (fault := self.fault_of(self.default)):
+            kind = _TYPES.get(type(self.default))
+            if "type" not in self.model_fields_set and kind is not None:
+                raise ValueError(f"the default is not a string; add type: {kind}")
             raise ValueError(f"the default is not a valid {self.type}: {fault}")
         return self
 

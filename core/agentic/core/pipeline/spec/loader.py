@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -160,11 +161,20 @@ def _load(
     return reader.read(given_document(pipeline_of(path), str(path)), path.stem)
 
 
+def _near(path: Path) -> str:
+    """Return the advice about a file that does not exist: a pipeline beside it with nearly its name."""
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    files = {file.stem: file.name for file in beside if file.suffix in FILE_ENDINGS}
+    near = get_close_matches(path.stem, files, n=1)
+    return f"did you mean {files[near[0]]!r}?" if near else "check the path"
+
+
 def _text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as exc:
         reason = exc.strerror or type(exc).__name__
-        raise SpecError(str(path), [Fault(message=f"it cannot be read: {reason}; check the path")]) from None
+        advice = _near(path) if isinstance(exc, FileNotFoundError) else "check the path"
+        raise SpecError(str(path), [Fault(message=f"it cannot be read: {reason}; {advice}")]) from None
     except UnicodeDecodeError as exc:
         raise SpecError(str(path), [Fault(message=f"it is not UTF-8 text: {exc.reason}")]) from None

@@ -15,6 +15,7 @@ from agentic.core.pipeline.policies.policies import ErrorRule, Fallback
 from agentic.core.pipeline.spec.inputs import InputSpec
 from agentic.core.pipeline.spec.spec import (
     STEP_TYPES,
+    CrawlStep,
     DetailRules,
     FileRules,
     FollowRules,
@@ -56,6 +57,7 @@ _PARTS: Mapping[str, type[BaseModel]] = {
     "store": StoreRules,
     "retry_with_actor": Fallback,
 }
+_TOP: Mapping[str, type[BaseModel]] = {"": PipelineSpec, "http": HttpPolicy, "limits": Limits}
 _VALUES: Mapping[str, type[BaseModel]] = {"inputs": InputSpec, "error_handling": ErrorRule}
 
 
@@ -67,6 +69,29 @@ def faults_of(exc: ValidationError) -> list[Fault]:
         for error in errors
         if not _follows(error, errors)
     ]
+
+
+def value_faults(exc: ValidationError, model: type[BaseModel]) -> list[str]:
+    """Return a sentence for each fault of a mapping that ``model`` refused, with keys and without values."""
+    errors = exc.errors(include_url=False, include_input=False)
+    unknown = [error["loc"] for error in errors if error["type"] == "extra_forbidden"]
+    told = [_value_fault(error) for error in errors if error["type"] != "extra_forbidden"]
+    for owner in dict.fromkeys(loc[:-1] for loc in unknown):
+        keys = [unknown_key_within(loc, model) for loc in unknown if loc[:-1] == owner]
+        # The known keys are listed once, at the end.
+        told += [_at(owner, key.partition(" (known: ")[0]) for key in keys[:-1]]
+        told.append(_at(owner, keys[-1]))
+    return told
+
+
+def _value_fault(error: ErrorDetails) -> str:
+    if error["type"] == "missing":
+        return _at(error["loc"][:-1], f"{error['loc'][-1]!r} is missing")
+    return _at(error["loc"], plain_message(error))
+
+
+def _at(loc: Sequence[int | str], message: str) -> str:
+    return f"{'.'.join(map(str, loc))}: {message}" if loc else message
 
 
 def unknown_key(key: object, model: type[BaseModel]) -> str:
@@ -120,13 +145,20 @@ def _message(error: ErrorDetails) -> str:
         case "value_error":
             return str(context["error"])
         case _:
-            message = plain_message(error)
-            return message if repr(error["input"]) in message else f"{message} (it is {error['input']!r:.80})"
+            return _unfit(error)
+
+
+def _unfit(error: ErrorDetails) -> str:
+    """Return the message for a value that does not fit."""
+    if error["loc"] == ("name",) and error["type"] == "string_pattern_mismatch":
+        return f"set `name` to a word of A-Z, a-z, 0-9, '_', '.' and '-'; it is {error['input']!r:.80}"
+    message = plain_message(error)
+    return message if repr(error["input"]) in message else f"{message} (it is {error['input']!r:.80})"
 
 
 def plain_message(error: ErrorDetails) -> str:
     """Return pydantic's message, in the words of YAML where its words are Python's."""
-    if error["type"] == "literal_error" and isinstance(word := error["input"], str):
+    if error["type"] == "literal_error" and isinstance(word := error.get("input"), str):
         known = error.get("ctx", {})["expected"].split("'")[1::2]
         return f"{word!r:.80} is not a known value{suggestion(word, known, known)}"
     kind = _KINDS.get(error["type"])
@@ -134,10 +166,24 @@ def plain_message(error: ErrorDetails) -> str:
 
 
 def _with_place(message: str, key: str, model: type[BaseModel]) -> str:
-    """Return the message for an unknown key, with the place where an option of an actor belongs."""
+    """Return the message for an unknown key, with the place where the key belongs, if it is known."""
+    if key in STEP_TYPES and "actor" in model.model_fields:
+        return f"unknown key {key!r}; write it as `type: {key}`"
+    if (home := _home(key, model)) is not None:
+        return f"unknown key {key!r}; it belongs {home}"
     if not {"actor", "config"} <= model.model_fields.keys() or "did you mean" in message:
         return message
     return f"{message}; options of the actor belong under config: {{{key}: ...}}"
+
+
+def _home(key: str, model: type[BaseModel]) -> str | None:
+    """Return the place of a key that was written at the top, among the limits, or beside a step's options."""
+    if key in CrawlStep.model_fields and model in _TOP.values():
+        return "in a step with `type: crawl`"
+    for name, owner in _TOP.items():
+        if name and key in owner.model_fields and owner is not model and model in (*_TOP.values(), CrawlStep):
+            return f"under {name}: {{{key}: ...}} at the top of the pipeline"
+    return None
 
 
 def _place(loc: Sequence[int | str]) -> ValuePath:

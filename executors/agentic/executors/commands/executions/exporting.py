@@ -37,9 +37,11 @@ STDOUT = "-"
 Out = Annotated[
     str | None,
     typer.Option(
+        "--out",
+        "-o",
         metavar="FILE",
-        help="Write rows to FILE.jsonl, .csv (.gz too), .parquet or .xlsx; to a URL (s3://...); to a table "
-        "(postgresql://...#TABLE); `-`: JSON lines on stdout.",
+        help="Write rows to FILE.jsonl, .json, .csv (.gz too), .parquet or .xlsx; to a URL (s3://...); "
+        "to a table (postgresql://...#TABLE); `-`: JSON lines on stdout.",
     ),
 ]
 Table = Annotated[
@@ -65,7 +67,7 @@ def export(  # noqa: PLR0913  # one parameter for each option
         str | None, typer.Option(metavar="FOLDER", help="Folder or URL for one file per execution.")
     ] = None,
     ending: Annotated[
-        Literal["jsonl", "csv", "jsonl.gz", "csv.gz", "parquet", "xlsx"],
+        Literal["jsonl", "json", "csv", "jsonl.gz", "json.gz", "csv.gz", "parquet", "xlsx"],
         typer.Option("--format", help="Format of the files in --to."),
     ] = "jsonl",
     table: Table = None,

@@ -22,12 +22,21 @@ _SHARED = frozenset(name for name in vars(SourceColumns) if not name.startswith(
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Some rows of a table, in the columns of interest; ``total`` counts all of the execution's."""
+    """Some rows of a table, in the columns of interest.
+
+    Attributes:
+        table: Its name.
+        columns: The columns of interest.
+        rows: The rows, also with other columns.
+        total: The number of all rows of the execution.
+        empty_fields: Fields of items without a value in any of ``rows``.
+    """
 
     table: str
     columns: list[str]
     rows: list[dict[str, object]]
     total: int
+    empty_fields: Sequence[str] = ()
 
 
 def stored_rows(
@@ -65,7 +74,9 @@ def _for_people(table: StoredRows) -> StoredRows:
     shown = [name for name in filled if not (name in _KEYS and _is_repeated(name, values))]
     if ITEM in table.columns:
         shown.sort(key=lambda name: all(value.startswith(_ADDRESS) for value in values[name]))
-    return StoredRows(table.table, shown or filled, rows, table.total)
+    fields = {name for row in table.rows if isinstance(data := row.get(ITEM), Mapping) for name in data}
+    empty = [name for name in names if name in fields and name not in filled]
+    return StoredRows(table.table, shown or filled, rows, table.total, empty)
 
 
 def _flat(row: Mapping[str, object]) -> dict[str, object]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agentic.core.cli import err_console
+from agentic.core.remote_files import is_url
 from agentic.core.settings import Settings, load_settings
+from agentic.core.terminal import harmless
 from agentic.core.types import JSONValue
 from agentic.executors.commands.executions.exporting import ExcelSafe, Out, Table, read_export
 from agentic.executors.commands.run.running import RunOutput, checked_dispatcher, print_queued, run_here
@@ -41,7 +46,8 @@ def run(  # noqa: PLR0913  # one parameter for each option
     target: Annotated[
         str,
         typer.Argument(
-            help="Agent, pipeline file (.yaml, .yml, .json) or stored pipeline: NAME@VERSION, NAME@.",
+            metavar="TARGET",
+            help="Pipeline file (.yaml, .yml, .json, .py), agent, or stored pipeline: NAME@VERSION, NAME@.",
             autocompletion=targets,
         ),
     ],
@@ -82,7 +88,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run an agent and show the stored rows.
+    """Run a pipeline file or an agent, and show the stored rows.
 
     A pipeline becomes an agent of platform `web` with its name; it needs no
     server or set-up. Inputs and goals are stored with the agent.
@@ -97,7 +103,10 @@ def run(  # noqa: PLR0913  # one parameter for each option
     given = read_values(inputs or (), "--input")
     facts = pipeline_facts(target, given, goals, project=project)
     workers = checked_dispatcher(settings) if dispatcher is DispatcherKind.CELERY else None
-    with opened(ready_database(settings) if facts else current_database(settings)) as database:
+    with (
+        _file_suggested(target),
+        opened(ready_database(settings) if facts else current_database(settings)) as database,
+    ):
         if facts is not None:
             agent = _put_pipeline(database, settings, project, facts)
         else:
@@ -109,7 +118,32 @@ def run(  # noqa: PLR0913  # one parameter for each option
             seen = RunOutput(is_quiet=quiet, export=export, again=again)
             desk = _desk(settings, database, agent)
             unfinished = _resumed(desk, agent, as_changed=as_changed, reread=reread) if resume else None
+            if resume and unfinished is None:
+                _say_that_it_starts_over(agent)
             run_here(agent, unfinished, database=database, settings=settings, as_json=as_json, output=seen)
+
+
+@contextmanager
+def _file_suggested(target: str) -> Iterator[None]:
+    """If no agent has the name ``target``, but a pipeline file nearly has it, add this file to the error.
+
+    Raises:
+        OptionError: There is such a file.
+    """
+    from agentic.mappers.errors import DatabaseNotMigratedError, UnknownAgentError
+
+    try:
+        yield
+    except (UnknownAgentError, DatabaseNotMigratedError) as exc:
+        file = next((name for ending in PIPELINE_ENDINGS if Path(name := target + ending).is_file()), None)
+        if file is None or (isinstance(exc, DatabaseNotMigratedError) and exc.behind):
+            raise
+        raise OptionError(f"no agent is called {target!r}; did you mean the file {file!r}?") from None
+
+
+def _say_that_it_starts_over(agent: AgentModel) -> None:
+    line = f"nothing to continue: agent {agent.agent_name} has no unfinished execution; it starts over"
+    err_console.print(harmless(line), style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def _continuation(target: str, project: str | None) -> str:
@@ -218,8 +252,14 @@ def pipeline_facts(
     Raises:
         SpecError: The pipeline cannot be used.
         PipelineInputError: The inputs differ from its declaration.
+        OptionError: The target is a URL.
         UnknownPipelineError: No stored pipeline has that name or version.
     """
+    if is_url(target):
+        raise OptionError(
+            f"{target} is a page, not a pipeline; look at it with `agentic pipelines try URL`, or let "
+            "`agentic pipelines build URL --pick 1 --out FILE.yaml` write a pipeline for it"
+        )
     if not target.endswith(PIPELINE_ENDINGS) and _KEPT.fullmatch(target) is None:
         return None
     from agentic.core.pipeline import read_inputs

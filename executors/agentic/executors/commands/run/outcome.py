@@ -103,6 +103,9 @@ def print_tables(tables: list[StoredRows]) -> None:
     for table in samples_for_people(tables):
         shown = f"first {len(table.rows)} of {table.total}" if table.total > len(table.rows) else table.total
         print_sample(f"{table.table} ({shown})", table.columns, table.rows)
+        if table.empty_fields:
+            empty = f"  empty in all rows above: {', '.join(table.empty_fields)}"
+            console.print(harmless(empty), style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_failures(outcome: ExecutionOutcome, agent: AgentModel, database: Database, where: Console) -> None:
