@@ -104,7 +104,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
     facts = pipeline_facts(target, given, goals, project=project)
     workers = checked_dispatcher(settings) if dispatcher is DispatcherKind.CELERY else None
     with (
-        _file_suggested(target),
+        _file_suggested(target, project),
         opened(ready_database(settings) if facts else current_database(settings)) as database,
     ):
         if facts is not None:
@@ -124,19 +124,20 @@ def run(  # noqa: PLR0913  # one parameter for each option
 
 
 @contextmanager
-def _file_suggested(target: str) -> Iterator[None]:
+def _file_suggested(target: str, project: str | None) -> Iterator[None]:
     """If no agent has the name ``target``, but a pipeline file nearly has it, add this file to the error.
 
     Raises:
         OptionError: There is such a file.
     """
-    from agentic.mappers.errors import DatabaseNotMigratedError, UnknownAgentError
+    from agentic.mappers.errors import DatabaseNotMigratedError, UnknownAgentError, UnknownProjectError
 
     try:
         yield
-    except (UnknownAgentError, DatabaseNotMigratedError) as exc:
+    except (UnknownAgentError, UnknownProjectError, DatabaseNotMigratedError) as exc:
         file = next((name for ending in PIPELINE_ENDINGS if Path(name := target + ending).is_file()), None)
-        if file is None or (isinstance(exc, DatabaseNotMigratedError) and exc.behind):
+        is_behind = isinstance(exc, DatabaseNotMigratedError) and exc.behind
+        if file is None or is_behind or (project is not None and isinstance(exc, UnknownProjectError)):
             raise
         raise OptionError(f"no agent is called {target!r}; did you mean the file {file!r}?") from None
 
