@@ -301,7 +301,7 @@ async def test_a_workflow_is_a_node_and_its_requests_are_interrupts(saver: NatsS
     assert result.output(LangGraphResult).values["plan"] == "sent Rome: ok"
 
 
-class PlainState(TypedDict, total=False):
+class PlainState(TypedDict):
     """A state as most programs write it: not the ``TypedDict`` of typing_extensions."""
 
     messages: Annotated[list[Any], operator.add]
