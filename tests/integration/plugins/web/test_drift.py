@@ -205,7 +205,9 @@ def test_a_crawl_that_continues_reads_all_pages_and_is_partial(shop: FakeServer)
     [("consent_wall", "consent"), ("login_wall", "login"), ("soft_404", "gone")],
 )
 def test_a_wall_is_held_as_what_it_is(shop: FakeServer, change: Any, cause: str) -> None:
+    healthy = prices()
     started(shop, redesign=REDESIGN.model_copy(update={"changes": (change,)}))
+    assert prices() == healthy  # a wall empties no row
     (held,) = told("crawls", "held")
     assert [(one["cause"], one["faults"]) for one in held["incidents"]] == [(cause, [])]
 

@@ -38,7 +38,7 @@ from agentic.core.pipeline.crawl.store import (
     SiteMove,
 )
 from agentic.core.pipeline.drift.looking import PageWatcher
-from agentic.core.pipeline.drift.sights import PageSight
+from agentic.core.pipeline.drift.sights import PageSight, is_blank
 from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.expressions.secret_masking import Hidden
 from agentic.core.pipeline.policies.attempts import GivenUp, OnAttempt, RetryContext, try_until_settled
@@ -347,7 +347,10 @@ class PageProcessor:
         is_watched = self.watcher.kinds and entry.page_key is None and (number is None or may_read)
         if is_watched:
             wanted = number if page.final_url == entry.url else self.scope.detail_of(entry.url)
-            sight = self.watcher.look(page, wanted, number, [item.fields for item in items])
+            fields = [item.fields for item in items]
+            sight = self.watcher.look(page, wanted, number, fields)
+            if sight is not None and sight.wall is not None and is_blank(fields):
+                items = ()  # the row of the page stays: a wall says nothing about it
         crawled = self._crawled(entry, page, title, items, sight)
         if sight is None or number is None or number != wanted or len(items) != 1:
             return crawled

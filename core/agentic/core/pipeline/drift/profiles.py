@@ -129,6 +129,10 @@ class ExpectedField:
     high: float
     values: frozenset[int]
 
+    def steps(self, fault: int) -> Steps | None:
+        """Return the steps of the test on a fault, by its place in ``FAULTS``."""
+        return (self.missing, self.odd, self.repeated)[fault]
+
 
 @dataclass(frozen=True)
 class Expectation:

@@ -394,8 +394,9 @@ class KindWatch:
 
     def _fault(self, name: str, fault: Place, expected: Expectation) -> FieldFault:
         one = self.fields[name]
-        of = min(self.pages, len(self.suspects)) if one.part[fault] < ALARM else min(self.pages, RECENT)
-        of = max(of, 1)
+        of = min(self.pages, RECENT)
+        if one.part[fault] < ALARM and (steps := expected.fields[name].steps(fault)) is not None:
+            of = _since(one.recent[fault], of, steps)
         pages = (one.recent[fault] & ((1 << of) - 1)).bit_count()
         usual = expected.profile.fields[name]
         cases = sum((run.missing, run.odd, run.repeated)[fault] for run in usual.runs.values())
@@ -476,6 +477,23 @@ class KindWatch:
             "last_blank": self.last_blank,
             "is_repaired": self.is_repaired,
         }
+
+
+def _since(recent: int, count: int, steps: Steps) -> int:
+    """Return how many of the newest pages have added to the evidence that all show a fault.
+
+    Args:
+        recent: Bits: which of the newest pages show it, the newest lowest.
+        count: How many pages these are.
+        steps: Of the test.
+    """
+    evidence = best = 0.0
+    since = 1
+    for at in range(count):
+        evidence += steps.all_bad if recent >> at & 1 else steps.all_good
+        if evidence > best:
+            best, since = evidence, at + 1
+    return since
 
 
 def looks_odd(value: SeenValue, expected: ExpectedField) -> bool:

@@ -26,6 +26,7 @@ from agentic.core.wrappers import (
 )
 from agentic.core.wrappers.rules import comparable, wrapper_of_rule
 from agentic.core.wrappers.values import agreement
+from agentic.core.wrappers.words import plain
 
 Values = Mapping[str, JSONValue]
 Fault = Literal["missing", "odd", "repeated"]
@@ -65,7 +66,8 @@ def broken_fields(
 ) -> dict[str, Fault]:
     """Return the fields to repair: those that alarmed, and those that are gone together with them.
 
-    A field that is read on most pages as it was stored is not broken, whatever alarmed.
+    A field that is read on most pages as it was stored is not broken, whatever alarmed. Rows that this run
+    has overwritten say nothing about it.
 
     Args:
         rules: Of all fields.
@@ -74,8 +76,8 @@ def broken_fields(
     """
     found: dict[str, Fault] = {}
     for name in rules:
-        stored = [page for page in pages if page.row.get(name) not in EMPTY]
-        same = sum(is_same(page.item.get(name), page.row[name]) for page in stored)
+        stored = [page for page in pages if page.row.get(name) not in EMPTY and not page.is_suspect]
+        same = sum(_is_as_stored(page.item.get(name), page.row[name]) for page in stored)
         is_gone = len(stored) >= FEW and all(page.item.get(name) in EMPTY for page in stored)
         if is_gone:
             found[name] = "missing"
@@ -100,7 +102,7 @@ def shows_fault(page: LookedAtPage, faults: Mapping[str, Fault]) -> bool:
         if fault == "missing":
             is_fault = value in EMPTY and not lacks(page, name, faults)
         else:
-            is_fault = page.is_suspect or not is_same(value, page.row.get(name))
+            is_fault = page.is_suspect or not _is_as_stored(value, page.row.get(name))
         if is_fault:
             return True
     return False
@@ -184,6 +186,13 @@ def is_same(found: JSONValue, stored: JSONValue) -> bool:
     texts = [str(one) for one in found] if isinstance(found, list) else [str(found)]
     known: JSONValue = [str(one) for one in stored] if isinstance(stored, list) else str(stored)
     return agreement(Kind.TEXT, texts, known) >= SAME
+
+
+def _is_as_stored(found: JSONValue, stored: JSONValue) -> bool:
+    """Return whether a value is the stored one, without a label or other text around it."""
+    if isinstance(found, str) and isinstance(stored, str):
+        return (plain(found) or found) == (plain(stored) or stored)
+    return is_same(found, stored)
 
 
 def _wrappers(

@@ -98,6 +98,18 @@ def test_half_of_the_pages_broken_is_another_layout_beside_the_old_one(profile: 
     assert seen.incident.cause is Cause.VARIANT
 
 
+def test_a_field_gone_on_all_pages_after_others_without_an_optional_one_is_no_part_of_them() -> None:
+    rnd = Random(9)
+    known = profile_of(pages(optional(0.2, rnd, 1) for _ in range(80)) for _ in range(2))
+    before = [optional(1.0, rnd, 1) for _ in range(2)]
+    broken = [{**optional(0.0, rnd, 1), "title": None} for _ in range(20)]
+    seen = watched(pages([*before, *broken]), known)
+    assert seen.incident is not None
+    assert seen.incident.cause is Cause.LAYOUT
+    (fault,) = seen.incident.faults
+    assert (fault.field, fault.pages, fault.of) == ("title", (seen.pages or 0) - 2, fault.pages)
+
+
 @pytest.mark.parametrize("cause", [Cause.CONSENT, Cause.LOGIN, Cause.GONE, Cause.EMPTY, Cause.ELSEWHERE])
 def test_what_a_site_shows_instead_of_its_pages_is_no_fault_of_fields(
     profile: KindProfile, cause: Cause

@@ -72,6 +72,14 @@ def test_a_page_that_is_read_as_it_was_stored_shows_no_fault() -> None:
     assert shows_fault(replace(unpriced, is_suspect=True), FAULTS)
 
 
+def test_a_value_with_a_label_before_it_is_not_read_as_it_was_stored() -> None:
+    lamp = LAMPS[0]
+    labelled = page(lamp, {"title": f"Name: {lamp.title}", "price": lamp.price, "parts": [*lamp.parts]})
+    overwritten = replace(labelled, row=labelled.item, is_suspect=True)
+    assert shows_fault(labelled, {"title": "odd"})
+    assert broken_fields(RULES, [labelled, overwritten, overwritten], {"title": "odd"}) == {"title": "odd"}
+
+
 def test_new_rules_that_change_pages_of_the_former_layout_are_known() -> None:
     as_before = [page(lamp, {"price": lamp.price}) for lamp in LAMPS[:2]]
     same: list[Values] = [{"price": lamp.price} for lamp in LAMPS[:2]]
