@@ -93,7 +93,8 @@ def _verdict(request: HttpRequest, response: HttpResponse) -> tuple[str, str]:
         return FailureClass.RATE_LIMITED, _scope(request)
     if wall := _wall(request, response):
         return FailureClass.BLOCKED, wall
-    return (_failure_class(request, response.status) if response.status >= 400 else ""), ""
+    is_page = 200 <= response.status < 400
+    return ("" if is_page else _failure_class(request, response.status)), ""
 
 
 def _failure_class(request: HttpRequest, status: int) -> str:

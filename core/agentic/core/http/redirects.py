@@ -40,7 +40,7 @@ def next_request(request: HttpRequest, response: HttpResponse) -> HttpRequest | 
         InvalidUrlError: The redirect does not lead to an http or https URL, or it leads to another origin
             although the request must stay at its own.
     """
-    location = response.headers.get("location", "").strip()
+    location = _only(response.headers.get("location", "").strip())
     if response.status not in REDIRECTS or not location:
         return None
     url = resolve(request.url, _with_escapes(location))
@@ -53,6 +53,12 @@ def next_request(request: HttpRequest, response: HttpResponse) -> HttpRequest | 
         raise InvalidUrlError(request.url, f"it redirects to {safe_url(origin_of(url))}, {STAYS}")
     public = {name: value for name, value in following.headers.items() if not _is_secret(name, value)}
     return _without_body(replace(following, headers=public), following.method)
+
+
+def _only(location: str) -> str:
+    """Return the address of a field that was sent several times with the same one, as browsers take it."""
+    given = location.split(", ")
+    return given[0] if len(given) > 1 and len(set(given)) == 1 else location
 
 
 def _with_escapes(location: str) -> str:

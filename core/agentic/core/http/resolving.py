@@ -70,8 +70,11 @@ def resolve(base: str, address: str, encoding: str = "utf-8") -> str:
         InvalidUrlError: It is not an address of http or https, or it is malformed.
     """
     if _FROM_ROOT.fullmatch(address) and (origin := _plain_start(base)) is not None:
-        return origin + address
-    return str(_resolved(base, address, encoding))
+        found = origin + address
+    else:
+        found = str(_resolved(base, address, encoding))
+    check_length(found)  # escapes make it longer
+    return found
 
 
 @lru_cache(maxsize=16_384)  # as in canonical_url: the pages of a site repeat the same links

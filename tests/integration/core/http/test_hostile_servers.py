@@ -135,6 +135,33 @@ async def test_a_server_of_one_byte_at_a_time_is_left_after_the_time_limit(fetch
     assert await failure(fetcher, endless(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", pause_s=0.05)) == "timeout"
 
 
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nContent-Le", b"HTTP/1.1 200 OK\r\nX: y\r\n", b""])
+async def test_an_answer_that_ends_within_its_head_is_no_page(fetcher: Fetcher, head: bytes) -> None:
+    async with listening(head) as peer:
+        with pytest.raises(FetchError, match="ended before the end of the answer") as caught:
+            await fetcher.fetch(peer.url)
+    assert caught.value.failure_class == "connect"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (b"HTTP/1.1 404 Gone\r\nContent-Length: 500\r\n\r\n<p>", "http_404"),
+        (b"HTTP/1.1 404 Gone\r\nContent-Encoding: gzip\r\n\r\n" + b"\x1f\x8b\x08 broken" * 9, "http_404"),
+        (b"HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 500\r\n\r\n<p>", "too_many_redirects"),
+    ],
+)
+async def test_the_status_counts_also_if_the_body_cannot_be_read(
+    fetcher: Fetcher, answer: bytes, expected: str
+) -> None:
+    assert await failure(fetcher, answer) == expected
+
+
+async def test_interim_answers_without_number_are_skipped(fetcher: Fetcher) -> None:
+    async with listening(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 3_000 + page(b"hello")) as peer:
+        assert (await fetcher.fetch(peer.url)).body == b"hello"
+
+
 async def test_a_redirect_in_a_circle_ends(fetcher: Fetcher) -> None:
     assert await failure(fetcher, b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n") == "too_many_redirects"
 

@@ -174,6 +174,27 @@ def test_a_later_value_takes_the_place_of_an_earlier_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "kept"),
+    [
+        (["a=1; Path=/", "a=; Path=/; Max-Age=0"], None),
+        (["a=; Path=/; Max-Age=0", "a=2; Path=/"], "a=2"),
+        (["a=1; Path=/", "a=x; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "a=3; Path=/"], "a=3"),
+    ],
+)
+def test_the_fields_of_an_answer_count_in_their_order(lines: list[str], kept: str | None) -> None:
+    assert jar_with(*lines).header_for("https://shop.example/") == kept
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    ['Max-Age="3600"', "Max-Age=soon", "Max-Age=1.5", "Max-Age=", "Path=list", 'Path="/"', "Path=?x", "Path"],
+)
+def test_an_attribute_that_browsers_ignore_costs_no_cookie(attributes: str) -> None:
+    jar = jar_with(f"a=1; {attributes}", url="https://shop.example/login")
+    assert jar.header_for("https://shop.example/list/page") == "a=1"
+
+
+@pytest.mark.parametrize(
     "line", ["", "=", ";;;", "a=1; Path=/\r\nX-Evil: 1", "a=\x00", "a=\udc80", "a=" + "x" * MAX_CHARACTERS]
 )
 def test_a_field_that_cannot_be_sent_back_is_left_out(line: str) -> None:

@@ -26,6 +26,11 @@ def failure_class(request: HttpRequest, response: HttpResponse) -> str:
     return failure.failure_class
 
 
+@pytest.mark.parametrize("status", [100, 101, 199])
+def test_an_interim_answer_is_no_page(status: int) -> None:
+    assert failure_class(PAGE, answer(status)) == f"http_{status}"
+
+
 @pytest.mark.parametrize("status", [200, 204, 304, 399])
 def test_an_answer_below_400_is_no_failure(status: int) -> None:
     assert failure_of(PAGE, answer(status), NOW) is None

@@ -124,3 +124,18 @@ def test_the_line_after_the_last_chunk_may_be_missing(end: bytes, rest: bytes) -
     for byte in end:
         mender.feed(bytes([byte]))
     assert mender.flush() == rest
+
+
+@pytest.mark.parametrize("status", [b"204 No Content", b"304 Not Modified"])
+@pytest.mark.parametrize("length", [b"", b"Content-Length: 5\r\n"])
+def test_an_answer_that_has_no_body_ends_with_its_head(status: bytes, length: bytes) -> None:
+    mender = AnswerMender()
+    head = b"HTTP/1.1 " + status + b"\r\n" + length + b"\r\n"
+    assert mender.feed(head + b"hello") == head
+    assert mender.has_excess
+
+
+def test_interim_answers_without_end_are_left_to_the_parser() -> None:
+    interim = b"HTTP/1.1 103 Early Hints\r\n\r\n"
+    assert AnswerMender().feed(interim * 5_000 + SOUND) == interim * 5_000 + SOUND
+    assert AnswerMender().feed(interim * 3 + SOUND.replace(b"\r\n", b"\n")) == interim * 3 + SOUND

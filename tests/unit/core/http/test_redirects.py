@@ -31,6 +31,21 @@ def test_a_redirect_is_resolved_against_the_page_it_came_from(location: str, url
 
 
 @pytest.mark.parametrize(
+    ("location", "url"),
+    [
+        ("/c, /c", "http://h/c"),
+        ("/c, /c, /c", "http://h/c"),
+        ("/c, /d", "http://h/c,%20/d"),
+        ("/c, c", "http://h/c,%20c"),
+    ],
+)
+def test_a_location_that_was_sent_twice_counts_once(location: str, url: str) -> None:
+    following = follow(302, location)
+    assert following is not None
+    assert following.url == url
+
+
+@pytest.mark.parametrize(
     ("status", "location"), [(200, "/c"), (304, "/c"), (300, "/c"), (302, ""), (301, "  ")]
 )
 def test_an_answer_that_leads_nowhere_is_the_last(status: int, location: str) -> None:

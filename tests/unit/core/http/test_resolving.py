@@ -120,6 +120,12 @@ def test_what_is_not_a_page_is_refused(address: str) -> None:
         resolve(BASE, address)
 
 
+@pytest.mark.parametrize("address", ["/" + "x" * 16_380, "/a" * 9_000, "/" + "ä" * 5_000])
+def test_an_address_that_becomes_too_long_is_refused(address: str) -> None:
+    with pytest.raises(InvalidUrlError, match="the limit is"):
+        resolve(BASE, address)
+
+
 ADDRESSES = st.text("/.aA0-_~%?&=#+:;,@\\é \t[]|{}'\"<>2e", max_size=14)
 
 

@@ -145,3 +145,21 @@ def test_the_pieces_in_which_a_body_comes_do_not_matter(sizes: list[int]) -> Non
         at += size
     reader.feed(packed[at:])
     assert reader.whole() == b"hello " * 50
+
+
+@pytest.mark.parametrize("status", [302, 404, 410, 500])
+@pytest.mark.parametrize(
+    "body",
+    [gzip.compress(b"gone" * 50)[:-12], gzip.compress(b"gone")[:-6] + bytes(6), b"\x1f\x8b\x08broken" * 9],
+)
+def test_a_redirect_or_a_failure_needs_no_sound_body(status: int, body: bytes) -> None:
+    reader = BodyReader("http://h/", status, "gzip", 1024 * KIB)
+    reader.feed(body)
+    reader.feed(b"more")
+    assert reader.whole()[:4] in (b"gone", b"")
+
+
+def test_the_body_of_a_redirect_may_end_early() -> None:
+    reader = BodyReader("http://h/", 302, "", 1024 * KIB)
+    reader.feed(b"<p>moved")
+    assert reader.cut_off("the rest of 500 bytes") == b"<p>moved"

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import Fetcher, FetchError, Headers, HttpPolicy, HttpRequest, HttpResponse
+from agentic.core.pipeline.spec.spec import CrawlStep
 from agentic.plugins.web.actors.extract_list import ExtractListActor, ExtractListInput, ListOutput
 
 LIST = """<title> All
@@ -263,3 +264,32 @@ async def test_what_a_page_asks_crawlers_not_to_follow_can_be_left_out(
     assert len(found.items) == html.count("<a ") + 1
     found = await act(ExtractListActor, **config)
     assert found.list_item_urls == tuple(f"http://shop.example/{number}" for number in ALL)
+
+
+@pytest.mark.parametrize(
+    ("markup", "found"),
+    [
+        ("<frameset cols='*'><frame src=/menu><frame src='/news#top'></frameset>", ["/menu", "/news"]),
+        ("<p>Shop</p><iframe src='/list'></iframe><iframe></iframe>", ["/list"]),
+        ("<a href=/a>a</a><iframe src='/advert'></iframe>", ["/a"]),
+        ("<link rel=next href='/2'><a href=/a>a</a><link rel=stylesheet href=/s>", ["/a", "/2"]),
+        ("<link rel='prefetch next' href='2'>", ["/list/2"]),
+    ],
+)
+async def test_a_crawl_finds_the_pages_that_a_page_shows_or_continues_with(
+    act: Any, page: Any, markup: str, found: list[str]
+) -> None:
+    links = CrawlStep(type="crawl", start="http://shop.example/").links.config
+    output = await act(ExtractListActor, page=page(markup), **links)
+    assert output.list_item_urls == tuple(f"http://shop.example{path}" for path in found)
+
+
+async def test_frames_are_no_items_of_a_list(act: Any, page: Any) -> None:
+    output = await act(ExtractListActor, page=page("<iframe src=/a></iframe>"), item_selector=".item a")
+    assert output.list_item_urls == ()
+
+
+async def test_one_link_that_is_too_long_costs_no_other(act: Any, page: Any) -> None:
+    markup = f"<a href='/{'x' * 20_000}'>x</a><a href='/{'ä' * 6_000}'>y</a><a href=/z>z</a>"
+    output = await act(ExtractListActor, page=page(markup), item_selector="a")
+    assert output.list_item_urls == ("http://shop.example/z",)

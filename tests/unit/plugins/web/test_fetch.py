@@ -18,6 +18,7 @@ from agentic.plugins.web.actors.fetch import FetchActor
 from agentic.plugins.web.fetching.answers import page_of
 from agentic.plugins.web.fetching.inputs import FetchInput
 from agentic.plugins.web.fetching.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
+from agentic.plugins.web.reading.html import parse
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = f"<p>{'word ' * 60}</p>"
@@ -72,6 +73,13 @@ def test_a_page_that_is_sent_as_text_or_unknown_bytes_is_a_page(
 ) -> None:
     page = page_of("http://shop.example/", answer(body, sent_as), NOW)
     assert (page.content_type, page.is_html) == (content_type, content_type == "text/html")
+
+
+@pytest.mark.parametrize(("content_type", "is_read"), [("application/xhtml+xml", True), ("text/html", False)])
+def test_an_element_that_xml_closes_at_once_hides_nothing(content_type: str, is_read: bool) -> None:
+    body = b"<html><head><title/><script src='a.js' /></head><body><textarea\n/><h1>Lamp</h1></body></html>"
+    page = page_of("http://shop.example/a", answer(body, content_type), NOW)
+    assert (parse(page.text).select_one("h1") is not None) is is_read
 
 
 def test_a_text_that_is_not_to_be_sniffed_stays_a_text() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from agentic.core.actors import ActorError
 from agentic.core.hooks import get_registry
-from agentic.plugins.web.reading.html import parse, text_of
+from agentic.plugins.web.reading.html import parse, parse_apart, text_of
 
 READERS: dict[str, dict[str, object]] = {
     "extract_list": {"item_selector": "a"},
@@ -63,3 +63,13 @@ def test_a_text_is_parsed_once_for_all_who_read_it_in_turn() -> None:
     assert parse(text) is document
     assert parse("<h1>short").select_one("h1") is not None
     assert parse(text) is not document
+
+
+def test_a_declarative_shadow_root_is_part_of_the_page() -> None:
+    document = parse_apart(
+        "<my-card>a <template shadowrootmode=open><a href=/x>b <i>c</i></a><template shadowrootmode=closed>"
+        "<p>d</p></template></template></my-card><template><a href=/y>e</a></template>"
+        "<template shadowrootmode=other>f</template>"
+    )
+    assert [node.attr("href") for node in document.select("a")] == ["/x"]
+    assert text_of(document.select_one("body") or document.select("*")[0]) == "a b c d"

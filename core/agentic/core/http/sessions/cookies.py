@@ -74,8 +74,10 @@ class CookieJar:
         plain = [line for line in set_cookies if _is_plain(line) and _keeps_its_name(line, is_safe=is_safe)]
         fields = [own for line in plain if (own := _own_part(line, host)) is not None]
         if fields and len(self) < MAX_COOKIES:
-            # The standard library's rules need only these two calls of an answer.
-            self._jar.extract_cookies(cast(HTTPResponse, _Answer(fields)), _asked(url))
+            asked = _asked(url)
+            for one in fields:  # the library would delete cookies before it sets any
+                # Its rules need only these two calls of an answer.
+                self._jar.extract_cookies(cast(HTTPResponse, _Answer([one])), asked)
 
     def to_data(self) -> list[JSONValue]:
         """Return the cookies as data: the fields that Playwright's ``storage_state`` has. They are secret."""
@@ -192,7 +194,7 @@ def _own_part(line: str, host: str) -> str | None:
     A host that is itself a public suffix may have cookies, but only for itself.
     """
     first, *rest = line.split(";")
-    parts = [first, *(part for part in rest if not _is_endless(*_attribute(part)))]
+    parts = [first, *(part for part in rest if not _is_ignored(part))]
     named = [value for name, value in map(_attribute, parts[1:]) if name == "domain"]
     domains = list(filter(None, named))  # an empty one is ignored
     if not all(host == domain or host.endswith(f".{domain}") for domain in domains):
@@ -204,8 +206,16 @@ def _own_part(line: str, host: str) -> str | None:
     return ";".join([parts[0], *(part for part in parts[1:] if _attribute(part)[0] != "domain")])
 
 
-def _is_endless(name: str, value: str) -> bool:
-    return name in ("expires", "max-age") and len(value) > MAX_TIME_CHARACTERS
+def _is_ignored(part: str) -> bool:
+    """Whether browsers ignore an attribute, where the standard library drops its cookie."""
+    name, _, value = (text.strip() for text in part.partition("="))
+    match name.lower():
+        case "path":
+            return not value.startswith("/")
+        case "max-age":
+            return len(value) > MAX_TIME_CHARACTERS or not value.removeprefix("-").isdecimal()
+        case _:
+            return name.lower() == "expires" and len(value) > MAX_TIME_CHARACTERS
 
 
 def _attribute(part: str) -> tuple[str, str]:

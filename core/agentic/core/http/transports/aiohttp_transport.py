@@ -51,6 +51,12 @@ FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
         "no connection ({3}); check the address, and that the site is up",
     ),
     (aiohttp.ClientPayloadError, FailureClass.CONNECT, CUT_OFF),
+    # Its text is the part of the answer that came.
+    (
+        aiohttp.ServerDisconnectedError,
+        FailureClass.CONNECT,
+        "the connection ended before the end of the answer",
+    ),
     (aiohttp.ClientResponseError, FailureClass.DECODE, "the answer is not valid HTTP (aiohttp: {2})"),
 )
 

@@ -142,6 +142,9 @@ class BodyReader:
         self._content_type = content_type
         self._is_begun = False
         self._extra: _Layer | None = None
+        # The status of a redirect or a failure says enough: its body is kept as far as it can be read.
+        self._is_vital = status < 300
+        self._is_damaged = False
 
     def feed(self, data: bytes) -> None:
         """Take the next piece.
@@ -158,7 +161,8 @@ class BodyReader:
         self._packed_room -= len(data)
         if self._packed_room < 0:
             raise self._too_large()
-        self._unpack([data])
+        if not self._is_damaged:
+            self._unpack([data])
 
     def whole(self) -> bytes:
         """Return the body.
@@ -168,7 +172,8 @@ class BodyReader:
         """
         if self._layers or self._extra is not None:
             self._finish()
-            if not all(layer.is_whole for layer in self._layers) and not self._has_end("packed data"):
+            is_whole = not self._is_vital or all(layer.is_whole for layer in self._layers)
+            if not is_whole and not self._has_end("packed data"):
                 raise self._error(FailureClass.DECODE, "its packed data is incomplete")
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
@@ -184,9 +189,12 @@ class BodyReader:
         return True
 
     def cut_off(self, lack: str) -> bytes | None:
-        """Return the body of an answer that ended early, if it is a web page with its end; otherwise None."""
+        """Return the body of an answer that ended early; None if the rest is needed.
+
+        It is not needed for a web page with its end, nor for a redirect or a failure.
+        """
         self._finish()
-        return b"".join(self._pieces) if self._has_end(lack) else None
+        return b"".join(self._pieces) if not self._is_vital or self._has_end(lack) else None
 
     def _is_text(self) -> bool:
         return _TEXT_TYPES.match(self._content_type) is not None
@@ -203,10 +211,12 @@ class BodyReader:
     def _translating(self) -> Iterator[None]:
         try:
             yield
-        except (zlib.error, TooManyMembersError) as exc:
-            raise self._error(FailureClass.DECODE, f"its body cannot be unpacked ({exc})") from exc
-        except UnknownCodingError as exc:
-            raise self._error(FailureClass.DECODE, str(exc)) from exc
+        except (zlib.error, TooManyMembersError, UnknownCodingError) as exc:
+            self._is_damaged = True
+            if self._is_vital:
+                is_unknown = isinstance(exc, UnknownCodingError)
+                reason = str(exc) if is_unknown else f"its body cannot be unpacked ({exc})"
+                raise self._error(FailureClass.DECODE, reason) from exc
 
     def _take(self, piece: bytes) -> None:
         """Keep an unpacked piece; a text that was packed once more than declared is unpacked again."""
@@ -221,6 +231,8 @@ class BodyReader:
 
     def _finish(self) -> None:
         """Take the rest of layers that still wait for more bytes."""
+        if self._is_damaged:
+            return
         with self._translating():
             for index, layer in enumerate(self._layers):
                 rest = list(layer.finish())

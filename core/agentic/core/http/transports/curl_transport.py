@@ -157,6 +157,7 @@ class _Answer:
         self._status = 0
         self._fields: list[tuple[str, str]] = []
         self._header_bytes = 0
+        self._has_head = False
         self._body: BodyReader | None = None
         self._cut: bytes | None = None
 
@@ -166,10 +167,12 @@ class _Answer:
             self.fault = FetchError(self._url, FailureClass.DECODE, NO_HTTP.format("its header is too large"))
             return STOP
         if found := STATUS_LINE.match(line):  # a 1xx may come before the answer itself
-            self._status, self._fields = int(found[1]), []
+            self._status, self._fields, self._has_head = int(found[1]), [], False
         elif b":" in line:
             name, _, value = field_text(line).partition(":")
             self._fields.append((name.strip(), value.strip()))
+        elif not line.strip():
+            self._has_head = True
         return len(line)
 
     def take_body(self, data: bytes) -> int:
@@ -188,6 +191,8 @@ class _Answer:
     def response(self, elapsed_s: float) -> HttpResponse:
         if not self._status:
             raise FetchError(self._url, FailureClass.DECODE, NO_HTTP.format("no status line"))
+        if not self._has_head:
+            raise FetchError(self._url, FailureClass.CONNECT, CUT_OFF)
         return HttpResponse(
             url=without_credentials(self._url),
             status=self._status,

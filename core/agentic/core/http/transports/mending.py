@@ -16,9 +16,12 @@ log = get_logger(__name__)
 
 MAX_SHOWN = 160
 MAX_HEAD_BYTES = 256 * 1024  # as in browsers
+MAX_INTERIM = 20
+"""Interim answers that are mended; a parser reads the others as they are."""
 LAST_CHUNK = b"\n0\r\n"
 LENGTH, CODING = b"\ncontent-length:", b"\ntransfer-encoding:"
 STARTS = (b"http/", b"icy ")
+BODILESS = frozenset({b"204", b"304"})
 
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _FRAMING = rb"(?i:content-length|transfer-encoding):"
@@ -50,6 +53,7 @@ class AnswerMender:
         self._left: int | None = None
         self._is_chunked = False
         self._tail = b""
+        self._interim_count = 0
         self.has_excess = False
 
     def feed(self, data: bytes) -> bytes:
@@ -75,6 +79,8 @@ class AnswerMender:
             self._head = None
             self._is_chunked = coding is not None
             self._left = None if length is None else int(length)
+            if data[9:12] in BODILESS:
+                self._left, self._is_chunked = 0, False
             if self._left is not None and len(data) - end <= self._left:
                 self._left -= len(data) - end
                 return data
@@ -87,11 +93,11 @@ class AnswerMender:
             self._head = data if len(data) <= MAX_HEAD_BYTES else None
             return b"" if self._head is not None else data
         head = mended_head(data[:end])
-        if head[9:10] == b"1" and head[9:12] != b"101":  # an interim answer
-            self._head = b""
-            return head + self._feed_head(data[end:])
-        self._head = None
-        self._left, self._is_chunked = _framing(head.lower())
+        is_interim = head[9:10] == b"1" and head[9:12] != b"101"
+        self._interim_count += is_interim
+        self._head = b"" if is_interim and self._interim_count <= MAX_INTERIM else None
+        if not is_interim:
+            self._left, self._is_chunked = (0, False) if head[9:12] in BODILESS else _framing(head.lower())
         return head + self.feed(data[end:])
 
     def _limited(self, data: bytes) -> bytes:

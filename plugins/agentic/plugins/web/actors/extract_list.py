@@ -15,7 +15,7 @@ from pydantic import (
     model_serializer,
 )
 from pydantic_core import SchemaValidator, core_schema
-from turbohtml import Element
+from turbohtml import Document, Element
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, ItemsOutput, LinksOutput, Page
 from agentic.core.actors.context import ignore_warning
@@ -45,6 +45,11 @@ GONE = frozenset({404, 410})
 _mentions = SchemaValidator(core_schema.str_schema(pattern="(?i)nofollow|robots")).isinstance_python
 ROBOTS = 'meta[name="robots" i]'
 LINKS = "a[href], area[href], link[href]"
+ALL_LINKS = "a[href], area[href]"
+"""The items of a crawl without rules for links."""
+
+NEXT_IN_HEAD = 'link[rel~="next"][href]'
+FRAMES = "frame[src], iframe[src]"
 MARKED = 'a[href][rel~="nofollow" i], area[href][rel~="nofollow" i]'
 UNMARKED = 'a[href]:not([rel~="nofollow" i]), area[href]:not([rel~="nofollow" i])'
 
@@ -186,7 +191,11 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
     fields = given.fields
     encoding = given.page.encoding
     urls = _urls(nodes, given.link_selector, base, encoding)
-    if not nodes:
+    if given.item_selector == ALL_LINKS:
+        urls = urls or _frames(document, base, encoding)
+        if (successor := document.select_one(NEXT_IN_HEAD)) is not None:
+            urls |= _urls([successor], NEXT_IN_HEAD, base, encoding)
+    if not nodes and not urls:
         if ctx.warn is not ignore_warning:  # as in a crawl, where most pages have no list
             ctx.warn(_no_match(given))
     elif not urls and not fields:
@@ -242,6 +251,13 @@ def _urls(items: Iterable[Element], link_selector: str, base: str, encoding: str
     # Joining costs more than parsing, and most links of a page repeat others or differ by fragment only.
     hrefs = dict.fromkeys(href for item in items if (href := _href(item, link_selector)))
     return each_page_once(url for href in hrefs if (url := absolute(base, href, encoding)) is not None)
+
+
+def _frames(document: Document, base: str, encoding: str) -> dict[str, str]:
+    """Return the addresses of the pages that a page shows within itself."""
+    held = (frame.attr("src") or "" for frame in document.select(FRAMES))
+    found = (absolute(base, address.partition("#")[0], encoding) for address in held if address)
+    return each_page_once(url for url in found if url is not None)
 
 
 def _url(item: Element, link_selector: str, base: str, encoding: str) -> str | None:

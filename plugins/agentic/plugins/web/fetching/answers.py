@@ -13,13 +13,20 @@ from agentic.core.http import HttpResponse, canonical_url
 from agentic.core.http.link_header import next_link
 from agentic.core.http.resolving import request_url
 from agentic.core.http.sessions.url_credentials import without_user_info
+from agentic.core.linear import LinearPattern
 from agentic.core.reading.addresses import absolute, base_of
 from agentic.core.reading.refreshes import read_refresh
 from agentic.core.records import unchecked
 from agentic.plugins.web.reading.html import parse, refresh_of
 
+# HTML reads all that follows as the text of such an element, and XML closes it at once.
+_CLOSED_AT_ONCE = LinearPattern(
+    r"<(script|style|title|textarea|iframe|noembed|noframes|noscript|xmp)(\s[^<>]*)?/>", ignore_case=True
+)
+
 _ALL_OF_PAGE = set(Page.model_fields)
 
+XHTML = "application/xhtml+xml"
 UNTRUE = frozenset({"application/octet-stream", "text/plain"})
 """Types of files whose server does not know their type."""
 
@@ -34,6 +41,8 @@ def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "
     content_type = _type_of(response)
     final_url = request_url(response.url)
     encoding, text = response.decoded if _is_text(content_type) else ("utf-8", "")
+    if content_type == XHTML:
+        text = _CLOSED_AT_ONCE.sub(lambda found: f"<{found[1]}{found[2]}></{found[1]}>", text)
     values: dict[str, object] = {
         "url": without_user_info(url),
         "final_url": final_url,

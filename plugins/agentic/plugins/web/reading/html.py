@@ -14,6 +14,7 @@ from agentic.core.reading.refreshes import Refresh, read_refresh
 from agentic.plugins.web.reading.digits import GAP, JOINT
 
 MAX_DEPTH = 2_000  # browsers stop at 512
+SHADOW_MODES = frozenset({"open", "closed"})
 PIECE = 16 * 1024
 # What has no end, or may leave it out: an open one holds nothing that comes after.
 _SHALLOW = (
@@ -42,7 +43,9 @@ def parse(text: str) -> Document:
 
 
 def parse_apart(text: str) -> Document:
-    """Return a document that is nobody else's; whatever the text is, there is one. Its templates are empty.
+    """Return a document that is nobody else's; whatever the text is, there is one.
+
+    Its templates are empty. A declarative shadow root is on the page: its elements stand in its host.
 
     Raises:
         ActorError: Its elements are nested more than 2,000 deep (``too_large``).
@@ -57,7 +60,10 @@ def parse_apart(text: str) -> Document:
     document = read_tree(text, positions=False, allow_declarative_shadow_roots=False)
     # What scripts make elements from is not on the page, but selectors would find it.
     for template in document.select("template"):
-        template.clear()
+        if template.attr("shadowrootmode") in SHADOW_MODES:
+            template.unwrap()
+        else:
+            template.clear()
     return document
 
 
