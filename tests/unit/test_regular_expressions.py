@@ -82,6 +82,7 @@ ALLOWED = {
     "agentic.plugins.web.reading.file_addresses": "tried at one place; what repeats is possessive",
     "agentic.plugins.web.reading.sitemaps": "of bounded length",
     "agentic.plugins.web.reading.html": "the beginning of a tag: of bounded length",
+    "agentic.plugins.web.reading.odd_digits": "texts of at most 2,000 characters, and one start for each run",
     "agentic.plugins.web.reading.numbers": "texts of at most 2,000 characters: each character decides",
 }
 

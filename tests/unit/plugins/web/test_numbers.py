@@ -29,6 +29,24 @@ PRICES: list[tuple[str, float, str | None]] = [
     ("1,234,567.89 USD", 1234567.89, "USD"),
     ("1.234,567 €", 1234.567, "EUR"),
     ("2 349,00 €", 2349.0, "EUR"),
+    ("$ 19 . 99", 19.99, "USD"),
+    ("19 , 99 €", 19.99, "EUR"),
+    ("1 290 ,50 €", 1290.5, "EUR"),
+    ("1,290 .50 USD", 1290.5, "USD"),
+    ("£2·50", 2.5, "GBP"),
+    ("12‚50 €", 12.5, "EUR"),
+    # Cents behind the currency, or raised.
+    ("5 € 50", 5.5, "EUR"),
+    ("12 euros 05", 12.05, "EUR"),
+    ("19⁹⁹ €", 19.99, "EUR"),
+    ("$1,299⁹⁵", 1299.95, "USD"),
+    # Units of ten thousand.
+    ("1万2千円", 12000.0, "JPY"),
+    ("3億5,000万円", 350000000.0, "JPY"),
+    ("3千万円", 30000000.0, "JPY"),
+    ("1억 2천만원", 120000000.0, "KRW"),
+    ("1.5万元", 15000.0, None),
+    ("3百円", 300.0, "JPY"),
     # No cents.
     ("1.299,- €", 1299.0, "EUR"),
     ("1.299,--", 1299.0, None),
@@ -149,6 +167,11 @@ def test_a_number_with_a_currency_is_the_amount_of_the_price(text: str, amount: 
         ("99p", "may be an amount or cents"),
         ("$5m", "may mean millions"),
         ("19:90 kr", "is not written like an amount"),
+        ("19, 99 €", "may be one number or two"),
+        ("$19. 99", "may be one number or two"),
+        ("$19 99", "may be one number or two"),
+        ("5 €50", "may be one number or two"),
+        ("3万5円", "may end with single units or with thousands"),
     ],
 )
 def test_a_text_that_may_be_several_prices_is_none(text: str, reason: str) -> None:
@@ -179,6 +202,21 @@ def test_a_text_without_a_price_is_none(text: str) -> None:
         ("4,5 of 5", 4.5),
         ("20%", 20),
         ("1,2,3", None),
+        ("1.2E+3", 1200),
+        ("6e23", 6e23),
+        ("2.5e-3 m", 0.0025),
+        ("7e5", 700_000),
+        ("Model 12E4", 12),
+        ("1½ cups", 1.5),
+        ("1 ¾", 1.75),
+        ("⅓", 0.3333333333),
+        ("-.5", -0.5),
+        ("–12 °C", -12),
+        ("— 12", 12),
+        ("1·5", 1.5),
+        ("1.2B views", 1_200_000_000),
+        ("12 , 34 , 56", 12),
+        ("2억 명", 200_000_000),
         ("none", None),
     ],
 )
@@ -244,15 +282,15 @@ def test_no_amount_is_a_hundred_or_a_thousand_times_off(
         assert cents is None and 1000 <= whole < 10**6  # noqa: PT018 - the only case: one group, no cents
         return
     assert found is not None
-    assert found["amount"] == whole + (cents or 0) / 100
+    assert found["amount"] == float(f"{whole}.{cents or 0:02d}")
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_number_or_none(text: str) -> None:
     with suppress(AmbiguousError):
-        assert parse_price(text) is None or any(map(str.isdecimal, text))
+        assert parse_price(text) is None or any(map(str.isnumeric, text))
     with suppress(AmbiguousError):
-        assert parse_number(text, whole=False) is None or any(map(str.isdecimal, text))
+        assert parse_number(text, whole=False) is None or any(map(str.isnumeric, text))
 
 
 @pytest.mark.parametrize("code", sorted(CODES - WORDS))
@@ -308,6 +346,12 @@ async def price_of(act: Any, page: Any, html: str, **rule: object) -> Any:
         ("<span>$20</span><style>.a{top:5px}</style>", 20.0),
         ("<del>$25.00</del>", 25.0),
         ("<bdi><span>€</span>1.299,00</bdi>", 1299.0),
+        ("<b>19</b>\n<b>,</b>\n<b>99</b> €", 19.99),
+        ("19 <small>,99</small> €", 19.99),
+        ("19,99 €<sup>1</sup>", 19.99),
+        ("1.299,00 € <sup>12</sup>", 1299.0),
+        ("1.299 €<sup>3</sup>", 1299.0),
+        ("19 €<sup>99</sup>", 19.99),
     ],
 )
 async def test_cents_in_an_element_of_their_own_are_cents(
@@ -346,3 +390,8 @@ async def test_a_pattern_reads_cents_behind_a_point(act: Any, page: Any) -> None
 )
 def test_the_short_way_for_usual_prices_reads_as_the_long_way(text: str) -> None:
     assert parse_price(text) == parse_price(f" {text} ")  # blanks are none of the short way
+
+
+def test_bytes_are_no_billions() -> None:
+    with pytest.raises(AmbiguousError, match="billions or bytes"):
+        parse_number("512B", whole=True)

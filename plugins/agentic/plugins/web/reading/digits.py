@@ -10,14 +10,9 @@ from typing import Literal, NamedTuple
 
 from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.plugins.web.reading.currencies import find_marks
+from agentic.plugins.web.reading.odd_digits import GAP, JOINT, with_usual_digits
 
 Decimal = Literal[".", ","]
-
-JOINT = "\x1f"
-"""Stands where the text of two elements meets, digit to digit: ``19<sup>99</sup>``."""
-
-GAP = "\x1e"
-"""The same with a blank between them: they may be one number, or two."""
 
 MAX_DIGITS = 300
 """Longer numbers are useless, and too large for a float."""
@@ -31,7 +26,7 @@ CENTS = 2
 # Digits of other scripts become ASCII ones; `٬` and apostrophes group digits, `٫` stands before a fraction.
 _PLAIN: dict[int, str | int | None] = {
     **dict.fromkeys(map(ord, "’‘ʼ′`´＇٬ʹ"), "'"),
-    **str.maketrans("，．：％٪＄￥￡￦−－﹣،", ",.:%%$¥£₩---,"),
+    **str.maketrans("，．：％٪＄￥￡￦−－﹣،‚﹐․﹒", ",.:%%$¥£₩---,,,.."),
     **dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " "),
     **dict.fromkeys(
         (0xAD, *range(0x200B, 0x2010), 0x061C, *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF)
@@ -57,6 +52,7 @@ FACTOR = r"[kKM]|(?i:" + "|".join(words for _, words in _WORDS) + r")\.?"
 _TIMES = re.compile(
     "(?:([kK])|(M)| ?(?i:" + "|".join(f"({words})" for _, words in _WORDS) + "))(?:[^a-zA-Zа-я]|\\Z)"
 )
+_BILLIONS = re.compile(r"B(?![A-Za-z])")
 _FACTORS = (10**3, 10**6, *(factor for factor, _ in _WORDS))
 _CENTS = re.compile(rf"(\d){JOINT}(\d\d)([^\d.,{JOINT}]|\Z)")
 _WHOLE = re.compile(r"[.,:]\s?[-–—―=]+")
@@ -84,6 +80,8 @@ class Number(NamedTuple):
     def is_negative(self) -> bool:
         """Whether a minus stands before it: no hyphen, and no dash between two numbers."""
         ahead = self.before.rstrip()
+        if ahead.endswith(("-.", "-,")):
+            ahead = ahead[:-1]
         if not ahead.endswith("-"):
             return False
         word = ahead[:-1]
@@ -95,11 +93,11 @@ class Number(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """Return a text with ASCII digits, blanks and apostrophes in place of their kin."""
-    if text.isascii():
-        return text
-    digits = {ord(char): str(int(char)) for char in set(text) if char.isdecimal() and not char.isascii()}
-    return text.translate({**_PLAIN, **digits})
+    """Return a text with usual digits, blanks and apostrophes in place of their kin."""
+    if not text.isascii():
+        digits = {ord(char): str(int(char)) for char in set(text) if char.isdecimal() and not char.isascii()}
+        text = text.translate({**_PLAIN, **digits})
+    return with_usual_digits(text)
 
 
 def without_joints(text: str) -> str:
@@ -183,7 +181,7 @@ def value_of(
         digits = f"0.{digits}"
     if len(digits) > MAX_DIGITS:
         return None
-    value = float(digits) * _factor(number.behind)
+    value = float(digits) * (_factor(number.behind) or _billions(number))
     if math.isinf(value):
         return None
     value = round(value, 10)  # 1.1 million is 1100000.0000000002
@@ -261,8 +259,21 @@ def _with_cents(text: str, decimal: Decimal | None) -> str:
 
 
 def _factor(behind: str) -> int:
-    """Return by how much the text behind a number multiplies it: ``1.2k``, ``3 Mio. €``."""
+    """Return by how much the text behind a number multiplies it: ``1.2k``, ``3 Mio. €``; 0 for no factor."""
     found = _TIMES.match(behind) if behind else None
     if found is None:
-        return 1
+        return 0
     return next(factor for factor, group in zip(_FACTORS, found.groups(), strict=True) if group)
+
+
+def _billions(number: Number) -> int:
+    """Return the factor of ``1.2B``.
+
+    Raises:
+        AmbiguousError: ``512B`` may be bytes.
+    """
+    if _BILLIONS.match(number.behind) is None:
+        return 1
+    if number.text.isdigit():
+        raise AmbiguousError(f"{number.text}B may mean billions or bytes; use `regex` for the part before it")
+    return 10**9

@@ -113,6 +113,7 @@ _BREAKING = frozenset(BREAKING.split(", "))
 _LEFT_OUT = frozenset({"del", "s", "strike", *UNSEEN.split(", ")})
 _CENTS = ("cent", "decimal", "fraction", "penny", "pence", "minor")
 CENT_DIGITS = 2
+_HAS_CENTS = re.compile(r"\d[.,]\d\d\D{1,6}\Z")
 
 
 def select(scope: Document | Element, selector: str) -> list[Element]:
@@ -160,6 +161,8 @@ def amount_text_of(element: Element) -> str:
     is_apart = False
     for data, is_raised in _visible(element):
         words = data.split()
+        if is_raised and _is_footnote(text, words):
+            continue
         if words:
             is_apart = is_apart or data[0].isspace()
             text += _between(text, words[0], is_apart=is_apart, is_raised=is_raised) + " ".join(words)
@@ -191,12 +194,26 @@ def _is_raised(element: Element) -> bool:
     return bool(name) and any(word in name for word in _CENTS)
 
 
+def _is_footnote(text: str, words: list[str]) -> bool:
+    """Whether raised digits stand behind a whole price: ``19,99 €<sup>1</sup>``.
+
+    They are cents in ``19 €<sup>99</sup>``.
+    """
+    if len(words) != 1 or not words[0].isdecimal() or len(words[0]) > CENT_DIGITS or not text:
+        return False
+    if text[-1].isdecimal() or not any(map(str.isdecimal, text)):
+        return False
+    return len(words[0]) < CENT_DIGITS or _HAS_CENTS.search(text) is not None
+
+
 def _between(text: str, word: str, *, is_apart: bool, is_raised: bool) -> str:
     """Return what stands between two texts of a number."""
     plain = " " if text and is_apart else ""
     if not (text and word[0].isdecimal()):
         return plain
     is_two = len(word) >= CENT_DIGITS and word[:2].isdecimal() and not word[2:3].isdecimal()
+    if is_raised and is_two and text[-1] in "€$£" and text[:-1].rstrip()[-1:].isdecimal():
+        return " "
     if text[-1] in ".," and text[-2:-1].isdecimal():
         return "" if is_two else plain
     if not text[-1].isdecimal():
