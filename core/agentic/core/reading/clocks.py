@@ -7,16 +7,17 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import NamedTuple
 
 from agentic.core.reading.ambiguous import AmbiguousError
-from agentic.core.reading.names_of_dates import SEASONAL, SEVERAL_ZONES, ZONES
+from agentic.core.reading.names_of_dates import NAMES_OF_DAYS, SEASONAL, SEVERAL_ZONES, ZONES
 
 _CLOCK = r"""
     (?P<lead>午前|午後|上午|下午|오전|오후)?[ ]?
     (?P<hour>\d{1,2})
     (?:
-        (?:[:hH時时点點]|시[ ]?)(?P<minute>\d{2})
+        (?:[:hH時时点點]|[ ]?h[ ]|시[ ]?)(?P<minute>\d{2})
         (?:(?::|분[ ]?|分)(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?[分秒분초]?
       | (?P<sharp>[ ]?(?:Uhr|[h時时시点點])(?!\w))
       | \.(?P<dotted>\d{2})(?=\s?(?:Uhr|[AaPp]\.?\s?[Mm]\b))
+      | \.(?P<pointed>\d{2})(?![\d.,]|\s?[€$£%])
     )?
     (?:\s?(?P<half>[AaPp])\.?\s?[Mm]\b\.?)?
     (?:\s?(?:Uhr|hrs|h)\b)?
@@ -30,7 +31,12 @@ _ZONE = r"""
 """
 _WORDS = r"at|um|à|a[ ]las?|às|alle|ore|kl\.?|klo|o|v|в|о|from|on|am|den|le|el|em|du|del"
 # What stands between date and time is taken once and for all, as `*+` says: no way of it is tried again.
-_BEHIND = re.compile(rf"(?:[\s,T·•|–—:\-]|\([^)\d]{{1,12}}\)|\b(?:{_WORDS})\b)*+{_CLOCK}{_ZONE}", re.VERBOSE)
+_BEHIND = re.compile(
+    rf"(?:[\s,T·•|–—:\-]|\([^)\d]{{1,12}}\)|\b(?:г|р|r)\b\.?"
+    rf"|(?P<clock>\b(?:kl\b\.?|klo\b|klokken\b|ore\b|alle\b|pukul\b))|\b(?:{_WORDS})\b)*+{_CLOCK}{_ZONE}",
+    re.VERBOSE,
+)
+_DAY_NAME = re.compile(r"[\s,.]*(?:(?:г|р|r)\b\.?[\s,]*)?([^\W\d_]{4,14})\b,?")
 _AHEAD = re.compile(
     rf"(?<![\d:.,+\-]){_CLOCK}{_ZONE}(?:[\s,·•|–—]|\b(?:{_WORDS})\b|\b[^\W\d]{{2,12}},)*+\Z", re.VERBOSE
 )
@@ -54,6 +60,9 @@ def clock_around(ahead: str, behind: str, day: date) -> Clock | None:
         AmbiguousError: Its zone is unknown, or one of several.
         ValueError: The time does not exist.
     """
+    named = _DAY_NAME.match(behind)
+    if named is not None and named[1].lower() in NAMES_OF_DAYS:
+        behind = behind[named.end() :]
     found = _BEHIND.match(behind)
     if found is None or not _is_time(found):
         found = next((match for match in _AHEAD.finditer(ahead) if _is_time(match)), None)
@@ -61,12 +70,13 @@ def clock_around(ahead: str, behind: str, day: date) -> Clock | None:
 
 
 def _is_time(found: re.Match[str]) -> bool:
-    return any(found[name] for name in ("minute", "sharp", "dotted", "half"))
+    is_pointed = bool(found["pointed"]) and bool(found.groupdict().get("clock"))
+    return is_pointed or any(found[name] for name in ("minute", "sharp", "dotted", "half"))
 
 
 def _clock(found: re.Match[str], day: date) -> Clock:
     hour = int(found["hour"])
-    minute = int(found["minute"] or found["dotted"] or 0)
+    minute = int(found["minute"] or found["dotted"] or found["pointed"] or 0)
     is_afternoon = (found["half"] or "").lower() == "p" or found["lead"] in _AFTERNOON
     if found["half"] or found["lead"]:
         if hour > _NOON and not is_afternoon:
@@ -74,7 +84,8 @@ def _clock(found: re.Match[str], day: date) -> Clock:
         hour = hour % _NOON + (_NOON if is_afternoon else 0)
     is_next = (hour, minute, int(found["second"] or 0)) == (_HOURS, 0, 0)
     fraction = int(f"{found['fraction'] or 0:0<6}"[:6])
-    clock = time(0 if is_next else hour, minute, int(found["second"] or 0), fraction)
+    second = 59 if found["second"] == "60" else int(found["second"] or 0)  # a leap second
+    clock = time(0 if is_next else hour, minute, second, fraction)
     return Clock(clock.replace(tzinfo=_zone(found, datetime.combine(day, clock))), is_next)
 
 

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.core.reading.clocks import Clock, clock_around
-from agentic.core.reading.names_of_dates import DAYS, MONTHS
+from agentic.core.reading.names_of_dates import DAYS, MONTHS, SEVERAL_MONTHS
 
 DateOrder = Literal["dmy", "mdy"]
 
@@ -41,13 +41,25 @@ _SHAPES = (
         ),
         "ndy",
     ),
-    (re.compile(rf"{_NOT_IN_NUMBER}(\d{{4}})([\-/.])(\d{{1,2}})\2(\d{{1,2}})(?![\d]|[.,/\-]\d)"), "y-md"),
-    (re.compile(rf"{_NOT_IN_NUMBER}(\d{{1,2}})([\-/.]) ?(\d{{1,2}})\2 ?(\d{{4}})(?![\d]|[.,/\-]\d)"), "?-?y"),
+    (
+        re.compile(rf"{_NOT_IN_NUMBER}(\d{{4}})(\.|/| ?-) ?(\d{{1,2}})\2 ?(\d{{1,2}})(?![\d]|[.,/\-]\d)"),
+        "y-md",
+    ),
+    (
+        re.compile(rf"{_NOT_IN_NUMBER}(\d{{1,2}})( ?[\-/]|\.) ?(\d{{1,2}})\2 ?(\d{{4}})(?![\d]|[.,/\-]\d)"),
+        "?-?y",
+    ),
+    # `5 tháng 11, 2026`, `ngày 5 tháng 11 năm 2026`.
+    (re.compile(r"(?<!\d)(\d{1,2}) tháng (\d{1,2})(?:,| năm|/)? (\d{4})(?!\d)", re.IGNORECASE), "dmy"),
     (re.compile(r"(?<!\d)(\d{4}) ?[年년] ?(\d{1,2}) ?[月월] ?(\d{1,2}) ?(?:[日号號일])?"), "ymd"),
 )
-_RFC_822 = re.compile(rf"({'|'.join(DAYS)})[a-z]*,? (\d{{1,2}}) {_NAME} (\d\d)(?= \d\d?:)", re.IGNORECASE)
+_RFC_822 = re.compile(
+    rf"({'|'.join(DAYS)})[a-z]*,? (\d{{1,2}})[ \-]{_NAME}[ \-](\d\d)(?= \d\d?:)", re.IGNORECASE
+)
 _RANGE = re.compile(r"\d(?:st|nd|rd|th|\.)?\s?(?:[-–—/&+]|to|and|bis|und|et|y|e)\s?\Z", re.IGNORECASE)
 _WEEKDAY = re.compile(rf"\b({'|'.join(DAYS)})[a-z]*\b", re.IGNORECASE)
+_UNSEEN = dict.fromkeys((0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF))
+_HYPHENS = dict.fromkeys((0x2010, 0x2011, 0x2212), "-")
 _ASKS_FOR_TIME = re.compile("%[HIcXs]")
 
 
@@ -87,7 +99,8 @@ def read_moment(
     try:
         if pattern is not None:
             return _by_pattern(plain, pattern)
-        return _iso(plain) or _written(_digits(plain), order, is_day=is_day)
+        plain = _digits(plain)
+        return _iso(plain) or _written(plain, order, is_day=is_day)
     except AmbiguousError:
         raise
     except (ValueError, OverflowError):
@@ -133,19 +146,22 @@ def _by_pattern(text: str, pattern: str) -> date:
 
 
 def _iso(text: str) -> date | None:
+    text = text.upper()
     with suppress(ValueError):
         if _ISO.fullmatch(text):
-            return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)
+            found = date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)
+            return found if found.year > 1 else None  # programs write the year 1 where there is no date
         if _ISO_OTHER.fullmatch(text):
             return datetime.fromisoformat(text) if "T" in text else date.fromisoformat(text)
     return None
 
 
 def _digits(text: str) -> str:
-    """Return a text with the digits of all scripts as ASCII ones."""
+    """Return a text with the digits of all scripts as ASCII ones, and without marks that are not seen."""
     if text.isascii():
         return text
-    return "".join(str(int(char)) if char.isdecimal() else char for char in text).replace("−", "-")
+    text = text.translate({**_UNSEEN, **_HYPHENS})
+    return "".join(str(int(char)) if char.isdecimal() else char for char in text)
 
 
 def _written(text: str, order: DateOrder | None, *, is_day: bool) -> date | None:
@@ -188,8 +204,13 @@ def _day(match: re.Match[str], parts: str, order: DateOrder | None, text: str) -
     groups = match.groups()
     if parts in ("dny", "ndy", "ynd"):
         by_name = dict(zip(parts, groups, strict=True))
-        month = MONTHS.get(by_name["n"].lower())
+        name = by_name["n"].lower()
+        month = MONTHS.get(name)
+        if name in SEVERAL_MONTHS and re.match(r"\d{1,2}\. ", match[0]):
+            raise AmbiguousError(f"{by_name['n']} is October in Croatian and November elsewhere; use `regex`")
         return None if month is None else _date(by_name["y"], month, by_name["d"])
+    if parts == "dmy":
+        return _date(groups[2], int(groups[1]), groups[0])
     if parts in ("ymd", "y-md"):
         return _date(groups[0], int(groups[-2]), groups[-1])
     first, mark, second, year = groups

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 _NAMES = (
     """
     ene enero gener gennaio ian ianuarie jan janeiro januar januari january január januára janv
@@ -57,11 +59,88 @@ _NAMES = (
     """,
 )
 
-MONTHS = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
-"""Names of months in lower case, as CLDR has them for 20 European languages -> number.
+# Greek, Bulgarian, Serbian, Croatian, Slovene, the Baltic languages, Icelandic, Arabic, Hebrew, Indonesian.
+_MORE_NAMES = (
+    """
+    jaanuar janvāris janúar januāris ιανουάριος ιανουαρίου sausio sausis siječanj siječnja јануар
+    януари ינואר בינואר يناير
+    """,
+    """
+    februāris febrúar veebruar veljača veljače vasario vasaris φεβρουάριος φεβρουαρίου фебруар
+    февруари פברואר בפברואר فبراير
+    """,
+    """
+    märts ožujak ožujka kovas kovo μάρτιος μαρτίου מרץ במרץ مارس
+    """,
+    """
+    aprill aprel aprīlis travanj travnja balandis balandžio απρίλιος απριλίου април אפריל באפריל
+    أبريل إبريل
+    """,
+    """
+    maijs maí svibanj svibnja gegužė gegužės μάιος μαΐου мај מאי במאי مايو
+    """,
+    """
+    jūnijs juuni júní junij lipanj lipnja birželio birželis ιούνιος ιουνίου јун юни יוני ביוני يونيو
+    """,
+    """
+    jūlijs juuli júlí julij srpanj srpnja liepa liepos ιούλιος ιουλίου јул юли יולי ביולי يوليو
+    """,
+    """
+    augusts ágúst avgust kolovoz kolovoza rugpjūtis rugpjūčio αύγουστος αυγούστου אוגוסט באוגוסט
+    أغسطس
+    """,
+    """
+    septembris septembar rujan rujna rugsėjis rugsėjo σεπτέμβριος σεπτεμβρίου септембар септември
+    ספטמבר בספטמבר سبتمبر
+    """,
+    """
+    oktobris oktobar oktoober spalio spalis οκτώβριος οκτωβρίου октобар октомври אוקטובר באוקטובר
+    أكتوبر
+    """,
+    """
+    novembris novembar nóvember lapkritis lapkričio studeni studenoga νοέμβριος νοεμβρίου новембар
+    ноември נובמבר בנובמבר نوفمبر nopember
+    """,
+    """
+    decembris decembar detsember desember disember gruodis gruodžio prosinac prosinca δεκέμβριος
+    δεκεμβρίου децембар декември דצמבר בדצמבר ديسمبر
+    """,
+)
+
+
+def _folded(name: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFD", name.replace("ı", "i")) if char.isalpha())
+
+
+_WRITTEN = {
+    name: number
+    for every in (_NAMES, _MORE_NAMES)
+    for number, names in enumerate(every, 1)
+    for name in names.split()
+}
+MONTHS = {**{_folded(name): number for name, number in _WRITTEN.items()}, **_WRITTEN}
+"""Names of months in lower case, as CLDR has them for 35 languages, also without their accents -> number.
 
 Abbreviations that are words of English or of shops are left out: ``27 LED 2024`` is a screen.
 """
+
+SEVERAL_MONTHS = frozenset({"listopad", "listopada"})
+"""November in Polish and Czech, and October in Croatian, which writes a point behind the day."""
+
+_DAY_NAMES = """
+dienstag dimanche dimarts dimecres dinsdag dissabte diumenge divendres dijous dilluns domenica domingo
+donderdag donnerstag duminică fredag freitag friday giovedì hétfő csütörtök jeudi joi jueves kedd lundi
+lunedì lunes luni lördag lørdag maandag mandag mardi martedì martes marți mercoledì mercredi miercuri
+miércoles mittwoch monday montag måndag nedelja neděle nedjelja niedziela onsdag pazar pazartesi cuma
+cumartesi perşembe çarşamba salı petak petek piatok piątek poniedziałek pondelok pondělí pátek péntek
+sabato sabado sábado samedi samstag saturday sobota sonntag sreda srijeda streda středa środa subota
+sunday szerda szombat sâmbătă söndag søndag thursday tirsdag tisdag torsdag torek tuesday utorak úterý
+utorok vasárnap vendredi venerdì viernes vineri vrijdag wednesday woensdag wtorek zaterdag zondag
+čtvrtek četrtek četvrtak štvrtok czwartek воскресенье вторник понедельник пятница среда четверг суббота
+вівторок неділя понеділок середа субота четвер
+"""
+NAMES_OF_DAYS = frozenset(_DAY_NAMES.split())
+"""Names of days of the week that may stand between a date and its time."""
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 

@@ -115,6 +115,21 @@ DAY = date(2025, 11, 3)
         "2025. november 3.",
         "3 november 2025",
         "3 noiembrie 2025",
+        "3 Νοεμβρίου 2025",
+        "3 ноември 2025",
+        "3. novembar 2025",
+        "2025 lapkričio 3",
+        "3. novembris 2025",
+        "3 نوفمبر 2025",
+        "3 בנובמבר 2025",
+        "3 November 2025, Monday",
+        "3 tháng 11, 2025",
+        "ngày 3 tháng 11 năm 2025",
+        "2025. 11. 3.",
+        "2025 - 11 - 03",
+        "2025\u201111\u201103",
+        "\u200e3\u200f November\u200e 2025",
+        "\u200e2025\u200e/\u200e11\u200e/\u200e3",
         "2025年11月3日",
         "2025年11月3日(月)",
         "2025년 11월 3일",
@@ -128,6 +143,20 @@ DAY = date(2025, 11, 3)
 def test_a_day_is_read_in_the_languages_of_sites(text: str) -> None:
     expected = {"13/11/2025": date(2025, 11, 13), "٣ نوفمبر": None}
     assert parse_moment(text) == expected.get(text, DAY)
+
+
+@pytest.mark.parametrize(("accented", "plain"), [("août", "aout"), ("Şubat", "Subat"), ("únor", "unor")])
+def test_the_accents_of_a_month_may_be_missing(accented: str, plain: str) -> None:
+    assert parse_moment(f"3 {plain} 2025") == parse_moment(f"3 {accented} 2025") is not None
+
+
+@pytest.mark.parametrize("text", ["2016-12-31T23:59:60Z", "Sat, 31 Dec 2016 23:59:60 GMT"])
+def test_a_leap_second_is_the_one_before_it(text: str) -> None:
+    assert parse_moment(text) == datetime(2016, 12, 31, 23, 59, 59, tzinfo=UTC)
+
+
+def test_a_number_with_a_point_behind_a_date_is_no_time() -> None:
+    assert parse_moment("Nov 3, 2025 10.15") == DAY
 
 
 def test_the_first_of_a_month_is_read_in_french() -> None:
@@ -161,6 +190,14 @@ def _zone(hours: float) -> timezone:
         ("3. November 2025, 10:15 Uhr", None),
         ("3. November 2025, 10.15 Uhr CET", _zone(1)),
         ("3 ноября 2025, 10:15 MSK", _zone(3)),
+        ("2025-11-03t10:15:00z", UTC),
+        ("Monday, 03-Nov-25 10:15:00 GMT", UTC),
+        ("le 3 novembre 2025 à 10 h 15", None),
+        ("3. november 2025 kl. 10.15", None),
+        ("3.11.2025 klo 10.15", None),
+        ("3 ноября 2025 г., 10:15", None),
+        ("3 listopada 2025 r., 10:15", None),
+        ("3 Kasım 2025 Pazartesi 10:15", None),
         ("2025年11月3日(月) 10時15分", None),
         ("2025年11月3日 午前10時15分", None),
         ("10:15 AM, Nov 3, 2025", None),
@@ -179,6 +216,8 @@ def test_a_time_is_read_with_its_zone_beside_any_day(text: str, zone: timezone |
         ("3-4-2025", "it may be 2025-03-04 or 2025-04-03"),
         ("3 Nov 2025 - 5 Nov 2025", "several dates (2025-11-03, 2025-11-05)"),
         ("Published 3 Nov 2025, updated 4 Nov 2025", "several dates"),
+        ("3. listopada 2025", "October in Croatian"),
+        ("3 / 4 / 2025", "it may be 2025-03-04 or 2025-04-03"),
         ("3 Nov 2025 10:15 IST", "IST is the name of several time zones"),
         ("3 Nov 2025 10:15 XYZ", "XYZ is not a known time zone"),
         ("3 Nov 2025 10:15 Europe/Nowhere", "not a known time zone"),
@@ -227,6 +266,9 @@ def test_a_day_is_read_whatever_its_zone_is() -> None:
         "27 LED 2024",
         "set 10 2025",
         "0000-00-00 00:00:00",
+        "0001-01-01",
+        "0001-01-01T00:00:00Z",
+        "Mon, 01 Jan 0001 00:00:00 +0000",
         "1.2.2025.3",
         "192.168.10.2025",
         "۱۴۰۴/۰۸/۱۲",

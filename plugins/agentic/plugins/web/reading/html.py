@@ -11,7 +11,7 @@ from turbohtml import parse as read_tree
 from agentic.core.actors import ActorError, Page
 from agentic.core.reading.addresses import absolute, base_of
 from agentic.core.reading.refreshes import Refresh, read_refresh
-from agentic.plugins.web.reading.digits import GAP, JOINT
+from agentic.plugins.web.reading.odd_digits import GAP, JOINT
 
 MAX_DEPTH = 2_000  # browsers stop at 512
 SHADOW_MODES = frozenset({"open", "closed"})
@@ -152,8 +152,8 @@ def text_of(element: Element) -> str:
 def amount_text_of(element: Element) -> str:
     """Return the text of an element with a number: the text that people see, without struck prices.
 
-    Where digits of two elements meet, as in ``19<sup>99</sup>``, stands :data:`~.digits.JOINT`, and
-    :data:`~.digits.GAP` where there is a blank between them.
+    Where digits of two elements meet, as in ``19<sup>99</sup>``, stands :data:`~.odd_digits.JOINT`, and
+    :data:`~.odd_digits.GAP` where there is a blank between them.
     """
     if element.select_one("*") is None:
         return " ".join(element.text.split())

@@ -18,7 +18,6 @@ from agentic.plugins.web.reading.currencies import (
 )
 from agentic.plugins.web.reading.digits import (
     FACTOR,
-    JOINT,
     MAX_CHARS,
     MAX_DIGITS,
     Decimal,
@@ -27,6 +26,7 @@ from agentic.plugins.web.reading.digits import (
     plain,
     value_of,
 )
+from agentic.plugins.web.reading.odd_digits import JOINT
 
 _NEAR = 40
 """Characters around a number in which its currency is looked for."""
