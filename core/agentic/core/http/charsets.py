@@ -50,6 +50,8 @@ _RAW_ENDS = {
     name: re.compile(rb"</" + name + rb"(?=[\s/>])", re.IGNORECASE)
     for name in (b"script", b"style", b"title", b"textarea", b"xmp", b"iframe", b"noframes", b"noembed")
 }
+_CONTROLS = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f]")
+_SURROGATES = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf][\x80-\xbf]")
 _BOMS: Final = (
     (codecs.BOM_UTF8, UTF_8),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -287,7 +289,7 @@ def _is_certain(text: str, body: bytes) -> bool:
 def _is_convincing(text: str, body: bytes, charset: str) -> bool:
     """Whether a body that was declared to be in ``charset``, and is valid UTF-8, is UTF-8."""
     if charset in _WIDE:
-        return True
+        return not _CONTROLS.search(text)
     if body.isascii():
         return False
     least = _CONVINCING_OF_PAIRS if charset in _PAIRED else _CONVINCING.get(charset, _CONVINCING_OF_OTHERS)
@@ -296,6 +298,8 @@ def _is_convincing(text: str, body: bytes, charset: str) -> bool:
 
 def _damaged(body: bytes, other: str | None, tld: str) -> Decoded:
     """Decode a body that was declared to be UTF-8, but is not, or not all of it."""
+    if (paired := _of_surrogates(body)) is not None:
+        return _decoded(paired, body)
     found = _whole(body, UTF_8)
     if found.lost_count * 2 <= _strange_count(found.text):
         return found
@@ -303,6 +307,16 @@ def _damaged(body: bytes, other: str | None, tld: str) -> Decoded:
     if other is not None and _whole(body, other).lost_count == 0:
         charset = other
     return _whole(body, charset, UTF_8) if charset else found
+
+
+def _of_surrogates(body: bytes) -> str | None:
+    """Return a body whose pairs of surrogates are encoded each (CESU-8), as Java and MySQL write emoji."""
+    if not _SURROGATES.search(body):
+        return None
+    try:
+        return body.decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeError:
+        return None
 
 
 def _strange_count(text: str) -> int:

@@ -22,6 +22,7 @@ TEXTS = frozenset({"title", "summary", "description", "body"})
 PUBLISHED = ("pubdate", "published", "issued", "date")
 UPDATED = ("lastbuilddate", "updated", "modified")
 TIMES = frozenset({*PUBLISHED, *UPDATED})
+READ = TIMES | {"link", "guid"}
 HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 RELATIONS = "http://www.iana.org/assignments/relation/"
 LATE_RELATIONS = ("self", "edit", "enclosure", "replies")
@@ -47,6 +48,7 @@ class EntryFacts:
         is_link: Whether its id is not said to be something else than an address.
         published: As the feed wrote it, like ``updated``.
         base: The base for its addresses, if the feed names one.
+        title: Its own, if an extension's came first: libraries take the first. ``summary`` likewise.
     """
 
     id: str | None = None
@@ -56,6 +58,8 @@ class EntryFacts:
     published: str | None = None
     updated: str | None = None
     base: str | None = None
+    title: str | None = None
+    summary: str | None = None
 
 
 @dataclass(slots=True)
@@ -139,6 +143,7 @@ class _Reader:
         self._is_inside = False
         self._entry_depth = -1
         self._texts: dict[str, str] = {}
+        self._foreign: set[str] = set()
         self._links: list[_Link] = []
         self._home_links: list[_Link] = []
         self._key: str | None = None
@@ -188,7 +193,7 @@ class _Reader:
     def _begin(self, attributes: Mapping[str, str]) -> None:
         self._entry, self._is_inside = EntryFacts(base=self._base), True
         self._entry_depth = self._depth - 1
-        self._texts = {}
+        self._texts, self._foreign = {}, set()
         if about := attributes.get("rdf:about"):
             self._texts["about"] = about
         self._links = []
@@ -201,19 +206,30 @@ class _Reader:
             self._keep_text(local)
 
     def _start_of_part(self, name: str, local: str, attributes: Mapping[str, str]) -> None:
-        if local == "link":
-            if not self._is_own(name):
-                return
-            self._add_link(self._links, attributes)
-        elif local == "guid":
-            if attributes.get("isPermaLink", "").strip().lower() == "false":
-                self._entry.is_link = False
-        elif local == "id":
-            if self.found.root != "feed" and not self._is_atom(name):
-                return
-        elif local not in TIMES:
-            return
-        self._keep_text(local)
+        if (key := self._key_of_part(name, local, attributes)) is not None:
+            self._keep_text(key)
+
+    def _key_of_part(self, name: str, local: str, attributes: Mapping[str, str]) -> str | None:
+        """Return the key for the text of a part; None for a part that is not needed."""
+        match local:
+            case "link":
+                if not self._is_own(name):
+                    return "foreign link"
+                self._add_link(self._links, attributes)
+            case "title" | "description":  # Dublin Core, media, iTunes and Google Merchant have them, too
+                if not self._is_own(name):
+                    self._foreign.add(local)
+                    return None
+                return local if local in self._foreign else None
+            case "guid":
+                if attributes.get("isPermaLink", "").strip().lower() == "false":
+                    self._entry.is_link = False
+            case "id":
+                return local if self.found.root == "feed" or self._is_atom(name) else None
+            case "encoded":  # the fast library reads it in RSS 2.0 only
+                self.found.is_odd = self.found.is_odd or self.found.root == "rdf"
+                return None
+        return local if local in READ else None
 
     def _keep_text(self, key: str) -> None:
         self._key, self._text, self._room = key, [], MAX_CHARACTERS
@@ -276,6 +292,9 @@ class _Reader:
             entry.link, entry.own_link = chosen.href, chosen.own
         elif (guid := texts.get("guid")) and entry.is_link and _is_address(guid):
             entry.link = entry.own_link = guid
+        elif (elsewhere := texts.get("foreign link")) and _is_address(elsewhere):
+            entry.link = entry.own_link = elsewhere
+        entry.title, entry.summary = texts.get("title"), texts.get("description")
         entry.published = next((texts[name] for name in PUBLISHED if name in texts), None)
         entry.updated = next((texts[name] for name in UPDATED if name in texts), None)
         self.found.entries.append(entry)
@@ -283,6 +302,9 @@ class _Reader:
     def take(self) -> FeedFacts:
         """Return all facts that were found."""
         found = self.found
+        if found.is_odd:
+            for entry in found.entries:
+                entry.title = entry.summary = None
         found.open = b"".join(f"</{name}>".encode() for name in reversed(self._open))
         hrefs = {link.relation: link.href for link in reversed(self._home_links)}  # the first of each
         found.home, found.own = found.home or hrefs.get("alternate"), hrefs.get("self")

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from agentic.core.reading.lenient_xml import xml_text
+from agentic.core.reading.loose_json import read_loose_json
 from agentic.core.types import JSONValue
 
 MARK = "\ufeff"
+VERSION = b"jsonfeed.org/version"
+HEAD_BYTES = 16 * 1024
 PIECE_CHARACTERS = 512
 """Length of the summary of a plain text."""
 
@@ -34,9 +37,17 @@ class JsonFeed:
     is_cut: bool
 
 
-def is_json(body: bytes) -> bool:
-    """Return whether a body can only be JSON."""
-    return body[:64].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] == b"{"
+def json_start(body: bytes) -> int | None:
+    """Return where JSON begins in a body; None for something else.
+
+    Before a feed that says what it is may stand a warning of PHP, or the name of a function.
+    """
+    if body[:64].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] == b"{":
+        return 0
+    if VERSION not in body[:HEAD_BYTES]:
+        return None
+    start = body.find(b"{")
+    return start if -1 < start < body.find(VERSION) else None
 
 
 def read_json_feed(body: bytes, content_type: str | None = None) -> JsonFeed | None:
@@ -53,9 +64,11 @@ def read_json_feed(body: bytes, content_type: str | None = None) -> JsonFeed | N
     values, is_cut = _parsed(text)
     items = values.get("items")
     version = values.get("version")
-    is_feed = isinstance(items, list) or (isinstance(version, str) and "jsonfeed.org" in version)
+    is_feed = isinstance(items, list | dict) or (isinstance(version, str) and "jsonfeed.org" in version)
     if not is_feed:
         return None
+    if isinstance(items, dict):  # PHP writes a list with gaps so
+        items = list(items.values())
     listed = items if isinstance(items, list) else []
     found = tuple(item for item in listed if isinstance(item, dict))
     return JsonFeed(values=values, items=found, left_out=len(listed) - len(found), is_cut=is_cut)
@@ -70,8 +83,8 @@ def json_entry(item: Json) -> dict[str, object]:
         "id": _id(item.get("id")) or link,
         "title": _text(item.get("title")),
         "link": link or _text(item.get("external_url")),
-        "published": _text(item.get("date_published")),
-        "updated": _text(item.get("date_modified")),
+        "published": _id(item.get("date_published")),
+        "updated": _id(item.get("date_modified")),
         "author": author_of(item),
         "summary": summary or (None if page else (plain or "")[:PIECE_CHARACTERS]),
         "content": [{"value": page or plain}] if page or plain else [],
@@ -99,8 +112,17 @@ def _parsed(text: str) -> tuple[dict[str, JSONValue], bool]:
     try:
         found, _ = decoder.raw_decode(text)
     except (ValueError, RecursionError):
-        return _begun(text, decoder), True
+        return _mended(text) or (_begun(text, decoder), True)
     return (cast("dict[str, JSONValue]", found) if isinstance(found, dict) else {}), False
+
+
+def _mended(text: str) -> tuple[dict[str, JSONValue], bool] | None:
+    """Return an object with small faults, such as a comma too many; None if it cannot be read to its end."""
+    if text.rstrip()[-1:] != "}":
+        return None
+    found = read_loose_json(text)
+    value = found.values[0] if len(found.values) == 1 and not found.fault else None
+    return (value, False) if isinstance(value, dict) else None
 
 
 def _begun(text: str, decoder: json.JSONDecoder) -> dict[str, JSONValue]:
@@ -145,7 +167,7 @@ def _list(value: JSONValue) -> list[JSONValue]:
 
 
 def _id(value: JSONValue) -> str | None:
-    """Return an id; the format says that a number becomes a text."""
+    """Return an id, or a time; the format says that a number becomes a text."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         is_whole = isinstance(value, float) and value.is_integer()
         return str(int(value) if is_whole else value)

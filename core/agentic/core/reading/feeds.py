@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,14 +11,15 @@ from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
 from io import BytesIO
 from typing import Any, cast
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
+from agentic.core.http.transports.unpacking import GZIP_MAGIC, TooManyMembersError, Unpacker
 from agentic.core.linear import LinearPattern
 from agentic.core.reading.addresses import absolute
 from agentic.core.reading.dates import as_utc, parse_moment
 from agentic.core.reading.extras import load, require
 from agentic.core.reading.feed_facts import ROOTS, EntryFacts, FeedFacts, feed_facts
-from agentic.core.reading.feed_json import is_json, json_entry, read_json_feed
+from agentic.core.reading.feed_json import json_entry, json_start, read_json_feed
 from agentic.core.reading.isolated import IsolatedCallError, ProcessEndedError, call_isolated
 from agentic.core.reading.lenient_xml import repair_xml, xml_in_utf_8
 from agentic.core.reading.markup import MarkupError
@@ -54,6 +56,9 @@ FREQUENCY = LinearPattern(r"<(?:\w+:)?updateFrequency\b[^>]*>\s*(\d{1,6})\s*</",
 PERIODS_S = {"hourly": 3_600, "daily": 86_400, "weekly": 604_800, "monthly": 2_592_000, "yearly": 31_536_000}
 YOUTUBE = b"http://www.youtube.com/xml/schemas/"
 HEAD_BYTES = 16 * 1024
+IN_FRAGMENT = "!$%&'()*+,-./:;=?@_~"
+CONTROLS = re.compile("[\x80-\x9f]")
+MAX_UNPACKED_BYTES = 16 * 1024 * 1024
 MAX_BROKEN_BYTES = 4 * 1024 * 1024  # feedparser takes up to eight seconds for one MB
 
 Item = dict[str, JSONValue]
@@ -97,10 +102,33 @@ def read_feed(body: bytes, url: str, content_type: str | None = None) -> Feed:
         MarkupError: It is not a feed.
         MissingExtraError: A library is not installed.
     """
-    feed = _read_json(body, url, content_type) if is_json(body) else _read_xml(body, url, content_type)
+    if body.startswith(GZIP_MAGIC):
+        body = _unpacked(body)
+    start = json_start(body)
+    if start is None:
+        feed = _read_xml(body, url, content_type)
+    else:
+        feed = _read_json(body[start:], url, content_type)
     if feed is None:
         raise MarkupError(_why_not(body, url))
     return feed
+
+
+def _unpacked(body: bytes) -> bytes:
+    """Return a feed that is a gzip file: its server does not say so.
+
+    Raises:
+        MarkupError: It is damaged, or too large.
+    """
+    found = bytearray()
+    try:
+        for piece in Unpacker("gzip").feed(body):
+            found += piece
+            if len(found) > MAX_UNPACKED_BYTES:
+                raise MarkupError(f"it is larger than {MAX_UNPACKED_BYTES} bytes unpacked")
+    except (zlib.error, TooManyMembersError) as exc:
+        raise MarkupError(f"its gzip is broken: {exc}") from None
+    return bytes(found)
 
 
 def read_slowly(payload: bytes) -> JSONValue:
@@ -162,8 +190,8 @@ def _read_json(body: bytes, url: str, content_type: str | None) -> Feed | None:
 def _read_xml(body: bytes, url: str, content_type: str | None) -> Feed | None:
     document = _opened(body, content_type)
     facts, whole, notes = document.facts, document.body, document.losses
-    is_feed = facts is not None and facts.root in ROOTS
-    if facts is None or not (is_feed or facts.fault) or b"<" not in whole:
+    is_feed = facts.root in ROOTS
+    if not (is_feed or facts.fault) or b"<" not in whole:
         return None
     is_broken, is_cut = facts.fault is not None and not (is_feed and facts.is_short), facts.is_cut and is_feed
     if is_broken:
@@ -193,12 +221,11 @@ class _Document:
     """A document in UTF-8, repaired if need be.
 
     Attributes:
-        facts: None if it declares entities or is nested too deep.
         losses: What decoding it could not keep.
     """
 
     body: bytes
-    facts: FeedFacts | None
+    facts: FeedFacts
     losses: tuple[str, ...] = ()
 
 
@@ -209,7 +236,7 @@ def _opened(body: bytes, content_type: str | None) -> _Document:
     if facts is not None and facts.fault is None:
         return _Document(body=plain, facts=facts)
     repaired = repair_xml(body, content_type)
-    return _Document(body=repaired.body, facts=_facts(repaired.body), losses=repaired.losses)
+    return _Document(body=repaired.body, facts=feed_facts(repaired.body), losses=repaired.losses)
 
 
 def _is_odd_markup(body: bytes) -> bool:
@@ -328,12 +355,14 @@ def _item(entry: _Found, base: str, fact: EntryFacts | None = None) -> Item:
     # A link is the id as the feed wrote it.
     found: Item = {
         "id": _text(own_id or (fact.own_link if fact else link)),
-        "title": _text(entry.get("title")),
-        "url": absolute(base, link) if link else None,
+        "title": _text(fact.title if fact and fact.title else entry.get("title")),
+        "url": _address(base, link) if link else None,
         "published": _moment(fact.published if fact else entry.get("published")),
         "updated": _moment(fact.updated if fact else entry.get("updated")),
         "author": _text(entry.get("author")),
-        "summary": _text(entry.get("summary")) or _text(entry.get("description")),
+        "summary": _text(fact.summary if fact else None)
+        or _text(entry.get("summary"))
+        or _text(entry.get("description")),
         "content": next((_text(part.get("value")) for part in entry.get("content") or ()), None),
         "enclosures": [_enclosure(address, one, base) for address, one in _enclosures(entry)],
         "tags": [term for tag in entry.get("tags") or () if (term := _text(tag.get("term")))],
@@ -341,6 +370,14 @@ def _item(entry: _Found, base: str, fact: EntryFacts | None = None) -> Item:
     if "yt_videoid" in entry:
         found |= _video(entry)
     return found
+
+
+def _address(base: str, link: str) -> str | None:
+    """Return the address of an entry with its fragment: several may stand on one page."""
+    link = link.replace("&amp;", "&")  # some feeds escape it twice
+    found = absolute(base, link)
+    mark = link.rpartition("#")[2].strip() if "#" in link else ""
+    return f"{found}#{quote(mark, safe=IN_FRAGMENT)}" if found and mark else found
 
 
 def _video(entry: _Found) -> Item:
@@ -427,9 +464,16 @@ def _language(feed: _Found, body: bytes) -> str | None:
 
 
 def _moment(value: object) -> str | None:
-    """Return a time in ISO 8601 and UTC; the text itself, if it is not known as a time."""
-    if (text := _text(value)) is None:
-        return None
+    """Return a time in ISO 8601 and UTC; the text itself, if it is not known as a time.
+
+    None, too, for the first day of the year 1, which programs write where there is no time.
+    """
+    text = _text(value)
+    found = _read_moment(text) if text else None
+    return None if found is None or found.startswith("0001-01-01") else found
+
+
+def _read_moment(text: str) -> str:
     try:
         if usual := USUAL_TIME.fullmatch(text):
             return _usual_moment(usual)
@@ -483,5 +527,13 @@ def _number(value: object) -> int | None:
 
 
 def _text(value: object) -> str | None:
-    """Return a valid text: ``&#xD800;`` is half of a character, and could not be written anywhere."""
-    return value.encode("utf-8", "replace").decode().strip() or None if isinstance(value, str) else None
+    """Return a valid text: ``&#xD800;`` is half of a character, and could not be written anywhere.
+
+    A control character such as ``&#146;`` is what Windows has in its place, as in web pages.
+    """
+    if not isinstance(value, str):
+        return None
+    text = value.encode("utf-8", "replace").decode()
+    if not text.isascii() and CONTROLS.search(text):
+        text = CONTROLS.sub(lambda found: found[0].encode("latin-1").decode("cp1252", "ignore"), text)
+    return text.strip() or None

@@ -26,6 +26,7 @@ _ROOT = re.compile(
     r"<(?:\?xml\b|(?:[\w-]{1,20}:)?(?:rss|feed|rdf|urlset|sitemapindex|opml|channel)\b)", re.IGNORECASE
 )
 _PROLOG = re.compile(r"[\ufeff \t\r\n\0]*(<!--|<\?|<!DOCTYPE\b)", re.IGNORECASE)
+_ENTITY = re.compile(r"<!ENTITY\s{1,9}(%\s)?\s{0,9}([^\s>\"']{1,40})")
 _FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _SPECIAL = re.compile(
     r"<!\[CDATA\[|<!--|<\?|<(?![A-Za-z_:/!?\u00c0-\U000effff])|&(?!(?:amp|lt|gt|quot|apos);)"
@@ -185,10 +186,18 @@ def _end_of_prolog(text: str, found: re.Match[str]) -> int | None:
     end = text.find({"<!--": "-->", "<?": "?>"}.get(kind, ">"), found.end())
     if kind == "<!DOCTYPE" and (subset := text.find("[", found.end(), max(end, 0))) > -1:
         end = text.find("]", subset)
-        if "<!ENTITY" in text[subset:end]:
+        if not _is_harmless(text[subset:end]):
             return None
         end = text.find(">", end)
     return text.find(">", end) + 1 if end > -1 else None
+
+
+def _is_harmless(subset: str) -> bool:
+    """Whether a document type declares no entities but those of HTML, which need no declaration here."""
+    declared = _ENTITY.findall(subset)
+    return len(declared) == subset.count("<!ENTITY") and all(
+        parameter or f"{name};" in html.entities.html5 for parameter, name in declared
+    )
 
 
 def _without_controls(text: str) -> tuple[str, tuple[str, ...]]:

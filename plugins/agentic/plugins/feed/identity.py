@@ -344,7 +344,19 @@ def _keys(item: Item) -> tuple[str, ...]:
     texts = [_hashed(f"{title or ''}\n{time or ''}\n{content}")] if content else []
     names = [name for name in (_text(item, "id"), _text(item, "url")) if name]
     written = [name if len(name) <= ENTRY_KEY_LENGTH else _hashed(name) for name in names]
-    return tuple(dict.fromkeys([*written, *hashed, *texts]))
+    keys = tuple(dict.fromkeys([*written, *hashed, *texts]))
+    return keys or _keys_of_files(item)
+
+
+def _keys_of_files(item: Item) -> tuple[str, ...]:
+    """Return the key of an entry that has nothing but files, such as an episode without a title."""
+    files = item.get("enclosures")
+    addresses = (
+        [str(one.get("url") or "") for one in files if isinstance(one, dict)]
+        if isinstance(files, list)
+        else []
+    )
+    return tuple(_hashed(address) for address in addresses[:1] if address)
 
 
 def _content(item: Item) -> str | None:

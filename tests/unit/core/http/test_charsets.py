@@ -319,3 +319,15 @@ def test_what_cannot_be_decoded_is_a_warning() -> None:
         ("text.damaged", "warning", 1)
     ]
     assert logs[0]["url"] == "http://h/a"
+
+
+def test_a_text_in_utf_16_without_letters_of_ascii_is_that_text() -> None:
+    text = "Привет, мир! " * 5
+    decoded = decode(text.encode("utf-16-le"), "text/plain; charset=utf-16le")
+    assert (decoded.text, decoded.charset) == (text, "utf-16le")
+
+
+def test_emoji_whose_halves_are_encoded_each_leave_a_page_in_utf_8() -> None:
+    halves = "\ud83d\ude00".encode("utf-8", "surrogatepass")
+    decoded = decode("<meta charset=utf-8><p>café ".encode() + halves, "text/html")
+    assert (decoded.text[-6:], decoded.charset, decoded.lost_count) == ("café \N{GRINNING FACE}", "utf-8", 0)

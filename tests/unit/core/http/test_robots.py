@@ -106,6 +106,10 @@ def test_a_file_that_is_too_long_is_read_to_the_end_of_its_last_whole_line(end: 
 SECRET = "User-agent: *\nDisallow: /secret/\nSitemap: http://h/s.xml\n"
 SPELLINGS = {
     "a mark of UTF-8": codecs.BOM_UTF8 + SECRET.encode(),
+    "one line": SECRET.replace("\n", " ").encode(),
+    "written line ends": SECRET.replace("\n", "\\r\\n").encode(),
+    "typographic signs": SECRET.replace("-", "\u2011").replace(":", "\uff1a", 2).encode(),
+    "an underscore": SECRET.replace("-", "_").encode(),
     "two marks": codecs.BOM_UTF8 * 2 + SECRET.encode(),
     "a mark encoded twice": codecs.BOM_UTF8.decode("latin-1").encode() + SECRET.encode(),
     "a mark in the middle": b"# joined\n" + codecs.BOM_UTF8 + SECRET.encode(),
@@ -191,6 +195,31 @@ async def test_a_denial_says_whose_rule_it_is_and_what_can_be_done() -> None:
 
 async def test_the_crawl_delay_is_handed_on() -> None:
     assert await Robots(answer(200, RULES)).gate.check("http://h/") == 2
+
+
+@pytest.mark.parametrize(
+    ("agent", "is_ours"),
+    [
+        ("TestBot/9.1", True),
+        ("testbot/2.0 # that one", True),
+        ("OtherBot/9.1", False),
+        ("Mozilla/5.0 (compatible; OtherBot)", False),
+    ],
+)
+def test_the_version_of_a_crawler_does_not_matter(agent: str, is_ours: bool) -> None:
+    body = f"User-agent: {agent}\nDisallow: /ours/\n\nUser-agent: *\nDisallow: /all/".encode()
+    rules = rules_of(answer(200, body), 0)
+    assert rules.allow("http://h/ours/x", "TestBot/1.0") is not is_ours
+    assert rules.allow("http://h/all/x", "TestBot/1.0") is is_ours
+
+
+@pytest.mark.parametrize(
+    ("written", "delay_s"),
+    [("1,5", 1.5), ("10s", 10), ("10 seconds", 10), ("2.5 sec", 2.5), ("ten", 0), ("-5", 0), ("nan", 0)],
+)
+def test_a_crawl_delay_is_read_with_its_unit(written: str, delay_s: float) -> None:
+    rules = rules_of(answer(200, f"User-agent: *\nCrawl-delay: {written}".encode()), 0)
+    assert rules.crawl_delay_s(AGENT) == delay_s
 
 
 async def test_an_absurd_crawl_delay_is_cut_to_a_minute() -> None:

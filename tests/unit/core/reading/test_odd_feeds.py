@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Sequence
 
@@ -367,3 +368,105 @@ def test_prefixes_that_nobody_declared_lose_nothing() -> None:
     item = "<guid>1</guid><content:encoded>whole</content:encoded><dc:creator>A</dc:creator>"
     found = read(rss(item)).items[0]
     assert (found["content"], found["author"]) == ("whole", "A")
+
+
+EXTENSIONS = (
+    'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:media="http://search.yahoo.com/mrss/" '
+    'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd" xmlns:g="http://base.google.com/ns/1.0"'
+)
+
+
+@pytest.mark.parametrize("prefix", ["dc", "media", "itunes", "g"])
+def test_the_title_and_text_of_an_extension_are_not_those_of_the_entry(prefix: str) -> None:
+    foreign = f"<{prefix}:title>Other</{prefix}:title><{prefix}:description>Other</{prefix}:description>"
+    own = "<title>Q &amp; A</title><description>Text</description><guid>1</guid>"
+    for item in (foreign + own, own + foreign):
+        feed = read(rss(item, more=EXTENSIONS))
+        assert (feed.items[0]["title"], feed.items[0]["summary"]) == ("Q & A", "Text")
+
+
+def test_an_entry_of_extensions_alone_has_their_title_and_address() -> None:
+    item = "<g:id>7</g:id><g:title>Lamp</g:title><g:link>https://shop.example/7</g:link>"
+    feed = read(rss(item, more=EXTENSIONS))
+    assert (feed.items[0]["title"], feed.items[0]["url"]) == ("Lamp", "https://shop.example/7")
+
+
+def test_the_content_of_rss_1_0_is_kept() -> None:
+    feed = read(
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/" '
+        'xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel rdf:about="c"><title>C</title>'
+        "<link>https://b.example/</link></channel><item rdf:about='https://b.example/1'><title>A</title>"
+        "<content:encoded>&lt;p&gt;All of it</content:encoded></item></rdf:RDF>"
+    )
+    assert values(feed, "content") == ["<p>All of it"]
+
+
+@pytest.mark.parametrize(
+    ("link", "url"),
+    [
+        ("https://x.example/log#v1.2", "https://x.example/log#v1.2"),
+        ("/log#a b", f"{SITE}log#a%20b"),
+        ("/log#", f"{SITE}log"),
+        ("https://x.example/?a=1&amp;amp;b=2", "https://x.example/?a=1&b=2"),
+    ],
+)
+def test_the_address_of_an_entry_leads_to_its_place_on_the_page(link: str, url: str) -> None:
+    assert read(rss(f"<link>{link}</link>")).items[0]["url"] == url
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["Mon, 01 Jan 0001 00:00:00 +0000", "0001-01-01T00:00:00Z", "0001-01-01 00:00:00"],
+)
+def test_the_first_day_of_all_is_no_time(written: str) -> None:
+    assert read(rss(f"<guid>1</guid><pubDate>{written}</pubDate>")).items[0]["published"] is None
+
+
+def test_a_control_character_is_what_windows_has_in_its_place() -> None:
+    feed = read(rss("<guid>1</guid><title>It&#146;s &#147;here&#148; &#129;</title>"))
+    assert feed.items[0]["title"] == "It\u2019s \u201chere\u201d"
+
+
+@pytest.mark.parametrize(
+    "subset",
+    [
+        '<!ENTITY nbsp "&#160;"><!ENTITY eacute "&#233;">',
+        '<!ENTITY % HTMLlat1 PUBLIC "-//W3C//ENTITIES Latin 1//EN" "http://w3.example/a.ent"> %HTMLlat1;',
+    ],
+)
+def test_a_document_type_may_declare_the_entities_of_html(subset: str) -> None:
+    head = f"<?xml version='1.0'?><!DOCTYPE rss [{subset}]>"
+    assert read(rss("<guid>1</guid><title>Caf&eacute;</title>", head=head)).items[0]["title"] == "Café"
+
+
+def test_a_feed_may_be_a_gzip_file() -> None:
+    assert values(read(gzip.compress(rss("<guid>1</guid>").encode())), "id") == ["1"]
+    with pytest.raises(MarkupError, match="its gzip is broken"):
+        read(gzip.compress(rss("<guid>1</guid>").encode())[:20] + b"broken" * 9)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("<br />\n<b>Warning</b>: x\n", ""), (")]}',\n", ""), ("show(", ");"), ("// feed\n", "\n")],
+)
+def test_a_json_feed_may_stand_among_junk(before: str, after: str) -> None:
+    assert values(read(f"{before}{in_json({'id': '1'})}{after}"), "id") == ["1"]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        '[{"id": "1"}, {"id": "2",},]',
+        '{"0": {"id": "1"}, "3": {"id": "2"}}',
+        "[{'id': '1'}, {id: '2'}]",
+        '[{"id": "1"} /* first */, {"id": "2"}]',
+    ],
+)
+def test_a_json_feed_with_a_small_fault_loses_nothing(items: str) -> None:
+    feed = read(f'{{"version": "https://jsonfeed.org/version/1.1", "items": {items}}}')
+    assert values(feed, "id") == ["1", "2"]
+    assert not feed.is_cut
+
+
+def test_a_time_in_json_that_is_a_number_is_kept_for_the_report() -> None:
+    assert read(in_json({"id": "1", "date_published": 1762336800})).items[0]["published"] == "1762336800"

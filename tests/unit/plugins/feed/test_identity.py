@@ -256,6 +256,14 @@ def test_an_entry_that_is_listed_twice_is_one() -> None:
     ]
 
 
+def test_episodes_that_have_nothing_but_a_file_are_known_by_it() -> None:
+    episodes: list[Item] = [{"enclosures": [{"url": f"https://x.example/{n}.mp3"}]} for n in range(2)]
+    first = identify(episodes, {}).keys
+    assert None not in first
+    assert len(set(first)) == 2
+    assert identify(episodes[1:], {}).keys == first[1:]
+
+
 def test_an_entry_without_identity_has_no_key() -> None:
     assert Rows().poll({"author": "A"}, item(1)) == [None, "g1"]
 

@@ -71,6 +71,8 @@ def test_whatever_comes_is_read_or_refused(body: bytes) -> None:
     [
         (b"<!doctype html><html><body>Not found</body></html>", "neither XML nor a list of URLs"),
         (b"<html><body>Not found</body></html>", "its root is <html>"),
+        (b"", "it is empty"),
+        (gzip.compress(b"\xef\xbb\xbf \n"), "it is empty"),
         (b"Not found", "neither XML nor a list of URLs: 'Not found'"),
         (gzip.compress(URLS.encode())[:-20], "its gzip data is incomplete"),
         (b"\x1f\x8b\x08\x00 no gzip at all", "its gzip is broken"),
@@ -285,3 +287,31 @@ def test_elements_are_not_kept_once_they_have_ended() -> None:
 def test_a_text_is_cut() -> None:
     ended = next(elements([b"<a>" + b"x" * (2 * MAX_CHARACTERS), b"</a>"]))
     assert len(ended.text) == MAX_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "http://a.example/?a=1&amp;amp;b=2",
+        "'http://a.example/?a=1&amp;b=2'",
+        '"http://a.example/?a=1&amp;b=2" ',
+    ],
+)
+def test_an_address_that_was_escaped_twice_or_quoted_is_read(written: str) -> None:
+    body = f"<urlset><url><loc>{written}</loc></url></urlset>".encode()
+    assert [one.address for one in read_sitemap(body)] == ["http://a.example/?a=1&b=2"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<urlset><urls><url><loc>http://a.example/1</loc></url></urls></urlset>",
+        "<sitemapindex><sitemapindex><sitemap><loc>http://a.example/1</loc></sitemap></sitemapindex></sitemapindex>",
+        "\n<?xml version='1.0'?><urlset><a><url><loc>http://a.example/1</loc></url></a></urlset>",
+    ],
+)
+def test_entries_in_the_wrong_place_are_read_and_reported(body: str) -> None:
+    reading = read_sitemap(body.encode())
+    assert next(reading).address == "http://a.example/1"
+    with pytest.raises(MarkupError, match="not directly in its root"):
+        next(reading)

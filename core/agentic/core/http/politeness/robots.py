@@ -8,6 +8,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from html import unescape
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -129,7 +130,7 @@ def rules_of(response: HttpResponse, now: float) -> RobotsRules:
     text = _head(_text_of(response.body))
     if _MARKUP.match(text):
         log.warning("robots.not_text", url=safe_url(response.url), content_type=response.content_type)
-        text = _TAGS.sub("\n", text)
+        text = unescape(_TAGS.sub("\n", text))
     return RobotsRules(file=RobotsFile(text), expires_at=now + KEPT_S, size=len(text))
 
 

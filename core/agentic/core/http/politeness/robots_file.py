@@ -7,13 +7,16 @@ tolerance for spellings.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from agentic.core.linear import LinearPattern
 
 if TYPE_CHECKING:
     from protego import Protego
 
-AGENT = frozenset({"user-agent", "useragent", "user agent"})
+AGENT = frozenset({"user-agent", "useragent", "user agent", "user_agent", "user-agents"})
 SITEMAP = frozenset({"sitemap", "sitemaps", "site-map"})
 PATHS = frozenset(
     {"allow", "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"},
@@ -23,6 +26,12 @@ OTHERS = frozenset(
 )
 KNOWN = AGENT | SITEMAP | PATHS | OTHERS
 WHOLE_SITE = SITEMAP | {"host"}
+# A word processor writes them in place of ``-`` and ``:``.
+_TYPOGRAPHY = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2212\uff1a", "------:")
+_VERSION = LinearPattern(r"([a-z][a-z_-]*)/[\d.]+")
+_SECONDS = LinearPattern(r"(\d{1,9})(?:[.,](\d{1,3}))?\s?(?:s|sec|secs|seconds?)?")
+# Some servers lose the line ends.
+_NEXT_RULE = LinearPattern(r"\s+((?:user-agent|disallow|allow|crawl-delay|sitemap)\s*:)", ignore_case=True)
 # Each is searched in the whole URL, for each page; the largest sites have a few hundred.
 MAX_PATTERNS = 5_000
 
@@ -71,7 +80,7 @@ class RobotsFile:
         self._groups: list[_Group] = []
         self._names: dict[str, None] = {}  # in the order of the file
         self._has_rules = True  # of the open group; then an agent starts another one
-        for line in text.splitlines():
+        for line in _lines(text):
             if found := _directive(line.partition("#")[0].strip()):
                 self._take(*found)
 
@@ -98,7 +107,9 @@ class RobotsFile:
         if not value:
             return
         if name in SITEMAP:
-            self.sitemaps.append(value)
+            self.sitemaps.append(value.strip("\"'<>"))
+        elif name == "crawl-delay" and self._groups and (found := _SECONDS.fullmatch(value.lower())):
+            self._groups[-1].rules.append(f"{name}: {found[1]}.{found[2] or 0}")
         elif name in KNOWN and name not in WHOLE_SITE and self._groups:
             group = self._groups[-1]
             group.rules.append(f"{name}: {value}")
@@ -106,7 +117,8 @@ class RobotsFile:
 
     def _name(self, value: str) -> None:
         plain = value.replace("*", "") if value != "*" else ""
-        for name in filter(None, (value, plain)):
+        version = _VERSION.fullmatch(value)
+        for name in filter(None, (value, plain, version[1] if version else "")):
             self._groups[-1].names.add(name)
             self._names[name] = None
 
@@ -129,8 +141,21 @@ def _score(name: str, user_agent: str) -> int:
     return len(name) if at >= 0 else 0
 
 
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines of a file; one with several rules is several lines."""
+    if "\n" not in text and "\r" not in text:
+        text = text.replace("\\r", "").replace("\\n", "\n")
+    for line in text.splitlines():
+        if line.count(":") > 1:
+            yield from _NEXT_RULE.sub(lambda found: f"\n{found[1]}", line.partition("#")[0]).split("\n")
+        else:
+            yield line
+
+
 def _directive(line: str) -> tuple[str, str] | None:
     """Return name and value of a line, with colon or space between; None if it has neither."""
+    if not line[:20].isascii():
+        line = line[:20].translate(_TYPOGRAPHY) + line[20:]
     name, colon, value = line.partition(":")
     name = name.strip().lower()
     if colon and (name in KNOWN or not value or value[0].isspace()):

@@ -23,6 +23,7 @@ HEAD_BYTES = 64 * 1024
 """Where the first element is looked for: some servers print warnings before it."""
 MAX_UNPACKED_BYTES = 64 * 1024 * 1024  # the protocol allows 50 MB; a bomb would be gigabytes
 MAX_LINE_CHARACTERS = 10_000
+QUOTES = "\"' \t\r\n"
 UTF_8_BOM = b"\xef\xbb\xbf"
 
 ENTRIES = {
@@ -96,6 +97,7 @@ class _Entry:
     def listed(self, *, is_sitemap: bool) -> Listed | None:
         texts = self.texts
         address = texts.get("loc") or self.link or texts.get("link") or self._identity()
+        address = address.strip(QUOTES).replace("&amp;", "&")  # some sites escape it twice
         if not address:
             return None
         return Listed(
@@ -142,9 +144,15 @@ def read_sitemap(
         except (MarkupError, ValueError):  # it is broken, or in a charset that expat does not know
             notes.unlisted_count = 0
         else:
-            return
+            if count or notes.unlisted_count or not _lists_something(body):
+                return
     whole, fault = _whole(body)
     yield from islice(_from_whole(whole, fault, content_type, notes), count, None)
+
+
+def _lists_something(body: bytes) -> bool:
+    """Whether a sitemap without entries has addresses: its elements are not nested as they should be."""
+    return any(b"<loc" in piece for piece in _pieces(body))
 
 
 def _is_plain(body: bytes) -> bool:
@@ -248,6 +256,8 @@ def _from_whole(
         for one in _from_elements(elements([repaired.body]), notes):
             count += 1
             yield one
+        if not (count or notes.unlisted_count) and b"<loc" in repaired.body:
+            raise MarkupError("its entries are not directly in its root")
         if fault is not None:
             raise fault
         notes.repairs = repaired.repairs
@@ -291,6 +301,8 @@ def _from_tags(text: str) -> Iterator[Listed]:
 def _from_text(body: bytes, content_type: str | None, fault: MarkupError | None) -> Iterator[Listed]:
     """Yield the addresses of a text, one a line."""
     text = decode(body, content_type).text
+    if fault is None and not text.strip("\ufeff\0 \t\r\n"):
+        raise NotASitemapError("it is empty")
     count = odd_count = 0
     odd = ""
     for line in text.lstrip("\ufeff").replace("\0", "").splitlines():
