@@ -40,7 +40,7 @@ class JsonFeed:
 def json_start(body: bytes) -> int | None:
     """Return where JSON begins in a body; None for something else.
 
-    Before a feed that says what it is may stand a warning of PHP, or the name of a function.
+    A warning of PHP, or the name of a function, may stand before a feed that names its format.
     """
     if body[:64].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] == b"{":
         return 0

@@ -466,7 +466,7 @@ def _language(feed: _Found, body: bytes) -> str | None:
 def _moment(value: object) -> str | None:
     """Return a time in ISO 8601 and UTC; the text itself, if it is not known as a time.
 
-    None, too, for the first day of the year 1, which programs write where there is no time.
+    None, too, for the first day of the year 1: programs write it if a time is missing.
     """
     text = _text(value)
     found = _read_moment(text) if text else None

@@ -193,7 +193,7 @@ def _end_of_prolog(text: str, found: re.Match[str]) -> int | None:
 
 
 def _is_harmless(subset: str) -> bool:
-    """Whether a document type declares no entities but those of HTML, which need no declaration here."""
+    """Whether a document type declares entities of HTML only: they need no declaration here."""
     declared = _ENTITY.findall(subset)
     return len(declared) == subset.count("<!ENTITY") and all(
         parameter or f"{name};" in html.entities.html5 for parameter, name in declared
