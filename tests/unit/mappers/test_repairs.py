@@ -143,14 +143,16 @@ def test_of_processes_that_decide_at_a_time_one_makes_the_version(
     gates = [tmp_path / f"gate{at}" for at in range(len(names))]
     for gate in gates:
         os.mkfifo(gate)
-    begun = [
-        start_program(DECIDER, [whole_url, repairs.agent.id, name, str(gate)], os.environ, tmp_path)
-        for name, gate in zip(names, gates, strict=True)
-    ]
-    with ExitStack() as opened:
-        for gate in gates:
-            opened.enter_context(gate.open("w"))  # waits until its process stands there
-    found = [process.communicate(timeout=60) for process in begun]
+    with ExitStack() as begun:
+        processes = []
+        for name, gate in zip(names, gates, strict=True):
+            arguments = [whole_url, repairs.agent.id, name, str(gate)]
+            processes.append(start_program(DECIDER, arguments, os.environ, tmp_path))
+            begun.callback(processes[-1].kill)
+        with ExitStack() as opened:
+            for gate in gates:
+                opened.enter_context(gate.open("w"))  # waits until its process stands there
+        found = [process.communicate(timeout=60) for process in processes]
     assert [errors for _, errors in found] == [""] * len(names)
     decided = [out.split() for out, _ in found]
     assert decided[0] == decided[1]
