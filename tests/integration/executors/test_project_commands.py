@@ -10,6 +10,8 @@ import pytest
 import yaml
 from tests.integration.executors.shells import Shell
 
+from agentic.core.pipeline.repairs.proposals import SpecChange
+from agentic.core.types import JSONValue
 from agentic.core.wrappers import Wrapper
 from agentic.executors.agents.redaction import MASK
 from agentic.executors.commands.shared.options import OptionError
@@ -22,6 +24,7 @@ from agentic.mappers import (
     find_project,
     finish_execution,
 )
+from agentic.mappers.catalog.repairs import changes_of, import_changes, newest_version
 from agentic.mappers.crawl.wrappers import list_wrappers, save_wrappers
 from agentic.mappers.errors import ProjectBusyError
 from agentic.mappers.vault.keys import SecretKeys
@@ -35,6 +38,13 @@ name: shop
 inputs: {start_url: {default: "http://a.example/"}}
 steps:
   - {id: pages, type: crawl, start: "${inputs.start_url}"}
+"""
+LAMPS = """
+name: lamps
+steps:
+  - type: crawl
+    start: "http://a.example/"
+    detail: {match: ["*/lamp/*"], config: {schema: {title: h1}}}
 """
 HOOK = """
 name: hook
@@ -238,6 +248,48 @@ class TestFiles:
         with full.database.reading() as session:
             (one,) = list_wrappers(session, find_project(session, "default").id)
         assert (one.wrapper.name, one.wrapper.pages) == ("price", 7)
+
+    def test_accepted_repairs_go_with_their_agents(self, full: Shell) -> None:
+        Path("lamps.yaml").write_text(LAMPS)
+        full("agents", "add", "lamps", "--platform", "web", "--config", "pipeline=lamps.yaml")
+        place = ("steps", 0, "detail", "config", "schema", "title")
+        change = SpecChange(place=place, old="h1", new={"selector": ["h2", "h1"]}).marked(
+            yaml.safe_load(LAMPS)
+        )
+        with full.database.writing() as session:
+            agent = find_agent(session, find_project(session, "default").id, "lamps")
+            assert import_changes(session, agent, [change], who="ann")
+        Path("project.yaml").write_text(full("projects", "export", "default"))
+        assert "repairs of lamps: added" in full("projects", "import", "project.yaml", "--as", "copy")
+        assert "0 changes" in full("projects", "import", "project.yaml")
+        with full.database.reading() as session:
+            copied = find_agent(session, find_project(session, "copy").id, "lamps")
+            assert changes_of(newest_version(session, copied)) == (change,)
+        kinds = [one["kind"] for one in full.json("audit", "--project", "copy")]
+        assert kinds.count("repair.applied") == 1
+
+    @pytest.mark.parametrize(
+        ("agent", "new", "why"),
+        [
+            ("lamps", 5, "the pipeline of 'lamps' is not valid"),
+            ("top", {}, "has no pipeline"),
+            ("none", {}, "does not exist"),
+        ],
+    )
+    def test_repairs_that_fit_no_pipeline_are_refused(
+        self, full: Shell, agent: str, new: JSONValue, why: str
+    ) -> None:
+        Path("lamps.yaml").write_text(LAMPS)
+        full("agents", "add", "lamps", "--platform", "web", "--config", "pipeline=lamps.yaml")
+        found = yaml.safe_load(full("projects", "export", "default"))
+        change = {
+            "place": ["steps", 0, "detail"],
+            "old": yaml.safe_load(LAMPS)["steps"][0]["detail"],
+            "new": new,
+        }
+        found["repairs"] = [{"agent": agent, "changes": [change]}]
+        Path("project.yaml").write_text(yaml.safe_dump(found))
+        assert why in str(full.fails("projects", "import", "project.yaml"))
 
     def test_a_dry_run_says_what_would_change_and_writes_nothing(self, full: Shell) -> None:
         Path("project.yaml").write_text(full("projects", "export", "default"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -26,6 +26,7 @@ from agentic.mappers import (
     list_schedules,
 )
 from agentic.mappers.catalog.pipelines import list_pipelines
+from agentic.mappers.catalog.repairs import changes_of, newest_version
 from agentic.mappers.crawl.wrappers import StoredWrapper, list_wrappers
 from agentic.mappers.notifications.rules import list_rules
 from agentic.mappers.vault.vault import list_secrets
@@ -83,6 +84,7 @@ def told_project(session: Session, project: ProjectModel) -> dict[str, JSONValue
         **_rows("schedules", [_told_schedule(one) for one in list_schedules(session, project.id)]),
         **_rows("notifications", rules),
         **_rows("wrappers", map(_told_wrapper, list_wrappers(session, project.id))),
+        **_rows("repairs", _told_repairs(session, project)),
     }
 
 
@@ -90,6 +92,15 @@ def _rows(name: str, rows: Iterable[JSONValue]) -> dict[str, JSONValue]:
     """Return the rows under their name; nothing without rows."""
     found = list(rows)
     return {name: found} if found else {}
+
+
+def _told_repairs(session: Session, project: ProjectModel) -> Iterator[JSONValue]:
+    """Yield the changes of the repairs in effect, agent by agent."""
+    for agent in list_agents(session, project.id):
+        changes = changes_of(newest_version(session, agent))
+        if changes:
+            data: list[JSONValue] = [one.model_dump(mode="json", exclude_defaults=True) for one in changes]
+            yield {"agent": agent.agent_name, "changes": told(data)}
 
 
 def _told_wrapper(one: StoredWrapper) -> JSONValue:

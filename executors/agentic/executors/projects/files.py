@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from agentic.core.pipeline import Fault, SpecError
+from agentic.core.pipeline.repairs.proposals import SpecChange
 from agentic.core.pipeline.spec.reader import SpecDocument, read_text
 from agentic.core.pipeline.spec.spec import PipelineName
 from agentic.core.types import JSONValue
@@ -109,6 +110,13 @@ class WrapperPart(_Part):
     data: Annotated[str, StringConstraints(max_length=MAX_BYTES)]
 
 
+class RepairPart(_Part):
+    """The changes of the accepted repairs over the pipeline of an agent."""
+
+    agent: Name
+    changes: tuple[SpecChange, ...]
+
+
 class ProjectFile(_Part):
     """The whole file."""
 
@@ -119,6 +127,7 @@ class ProjectFile(_Part):
     schedules: tuple[SchedulePart, ...] = ()
     notifications: tuple[NotificationPart, ...] = ()
     wrappers: tuple[WrapperPart, ...] = ()
+    repairs: tuple[RepairPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

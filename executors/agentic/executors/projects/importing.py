@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
 from agentic.core.errors import AgenticError
@@ -13,9 +14,11 @@ from agentic.core.hooks import get_registry
 from agentic.core.pipeline import Fault, PipelineSpec, SpecError, read_spec
 from agentic.core.pipeline.drift.profiles import MAX_NAME_CHARS
 from agentic.core.pipeline.expressions.references import ValuePath
+from agentic.core.pipeline.repairs.versions import repaired_spec
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import Wrapper, WrapperVersionError, decode
 from agentic.executors.agents.catalog import AgentFacts, find_named, put_agent
+from agentic.executors.commands.shared.repaired_agents import executor_of
 from agentic.executors.errors import AgentConfigError
 from agentic.executors.projects.files import (
     AgentPart,
@@ -23,6 +26,7 @@ from agentic.executors.projects.files import (
     ProjectFile,
     ProjectPart,
     ReadFile,
+    RepairPart,
     SchedulePart,
     WrapperPart,
 )
@@ -48,8 +52,9 @@ from agentic.mappers import (
     pause_schedule,
     resume_schedule,
 )
-from agentic.mappers.catalog.pipelines import find_stored, store_pipeline
+from agentic.mappers.catalog.pipelines import as_written, find_stored, store_pipeline
 from agentic.mappers.catalog.projects import describe_project, limit_project
+from agentic.mappers.catalog.repairs import import_changes, newest_version
 from agentic.mappers.catalog.schedules import change_schedule
 from agentic.mappers.crawl.wrappers import list_wrappers, save_wrappers
 from agentic.mappers.errors import UnknownPipelineError
@@ -127,6 +132,8 @@ class _Import:
         for index, rule in enumerate(content.notifications):
             self._try(("notifications", index), partial(self._put_notification, rule))
         self._put_wrappers(content.wrappers)
+        for index, repairs in enumerate(content.repairs):
+            self._try(("repairs", index), partial(self._put_repairs, repairs))
 
     def _try(self, place: ValuePath, put: Callable[[], None]) -> None:
         try:
@@ -222,6 +229,22 @@ class _Import:
             outcome = UNCHANGED if not changed else CHANGED if known else ADDED
             names = sorted({one.name for one in changed.values()}) if known else []
             self._note("wrappers of", pipeline, outcome, names)
+
+    def _put_repairs(self, part: RepairPart) -> None:
+        agent = self._agent(part.agent)
+        try:
+            written = as_written(executor_of(agent).pipeline())
+            PipelineSpec.model_validate(repaired_spec(written, part.changes)[0])
+        except AgenticError as exc:
+            raise FaultyPartError(Fault(message=str(exc), place=("agent",))) from None
+        except ValidationError:
+            message = (
+                f"with these changes the pipeline of {part.agent!r} is not valid; export the project again"
+            )
+            raise FaultyPartError(Fault(message=message, place=("changes",))) from None
+        is_first = newest_version(self.session, agent) is None
+        is_new = import_changes(self.session, agent, part.changes)
+        self._note("repairs of", part.agent, UNCHANGED if not is_new else ADDED if is_first else CHANGED)
 
     def _agent(self, name: str) -> AgentModel:
         agent = find_named(self.session, self.owner, name)

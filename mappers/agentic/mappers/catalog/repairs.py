@@ -238,6 +238,35 @@ def roll_back(session: Session, agent: AgentModel, *, to: int | None = None, who
     return version
 
 
+def import_changes(
+    session: Session, agent: AgentModel, changes: Sequence[SpecChange], *, who: str = ""
+) -> bool:
+    """Make a version with these changes, of an agent in another project; return whether they are new.
+
+    Args:
+        session: In a transaction.
+        agent: Whose pipeline they are for.
+        changes: All changes over the pipeline as it was written.
+        who: Who imports them; by default the user of this process.
+    """
+    _lock(session, agent)
+    newest = newest_version(session, agent)
+    if changes_of(newest) == tuple(changes):
+        return False
+    version = _add_version(session, agent, newest, changes, None, who)
+    audit(
+        session,
+        agent.project_id,
+        DecisionKind.REPAIR_APPLIED,
+        agent.agent_name,
+        f"the repairs of a project file are version {version} of the pipeline",
+        who=who,
+        version=version,
+    )
+    session.flush()
+    return True
+
+
 def was_repaired(session: Session, agent: AgentModel, run: str, kind: str) -> bool:
     """Return whether a repair of a kind of pages that a run worked out was applied."""
     row = PipelineRepairModel
