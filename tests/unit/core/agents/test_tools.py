@@ -9,7 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import pytest
 from pydantic import BaseModel, Field
@@ -20,6 +20,7 @@ from agentic.core.agents import (
     AgentThread,
     ChatAgent,
     FunctionTool,
+    ToolContext,
     ToolDefinitionError,
     ToolError,
     tool,
@@ -410,3 +411,35 @@ async def test_a_parameter_may_have_any_name() -> None:
     assert "schema: Input should be a valid string" in str(
         (await called(look, model_config=1, schema=2)).content
     )
+
+
+async def test_a_context_may_be_optional_or_annotated() -> None:
+    @tool
+    async def look(one: ToolContext | None = None, *, word: str = "") -> str:
+        """Look."""
+        return f"{one.call_id if one else None} {word}"
+
+    @tool
+    async def see(one: Annotated[ToolContext, "of the call"]) -> str:
+        """See."""
+        return one.call_id
+
+    assert list(cast(Any, look.parameters["properties"])) == ["word"]
+    assert (await called(look, word="x")).content == "c x"
+    assert (await called(see)).content == "c"
+
+
+def test_a_function_that_cannot_be_a_tool_is_refused_in_one_line() -> None:
+    class Shop:
+        def price(self, item: str) -> str:
+            return item
+
+    async def with_callback(done: Callable[[], None]) -> None: ...
+
+    with pytest.raises(ToolDefinitionError, match=r"'self' of tool 'price' .* give the method of an object"):
+        tool(Shop.price)
+    with pytest.raises(
+        ToolDefinitionError, match=r"^.*'with_callback' have no JSON Schema: Cannot generate.*$"
+    ):
+        tool(with_callback)
+    assert tool(Shop().price).name == "price"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from typing import Annotated, Any, TypeVar, get_type_hints, overload
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints, overload
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    PydanticSchemaGenerationError,
+    PydanticUserError,
     ValidationError,
     create_model,
 )
@@ -67,8 +67,11 @@ class FunctionTool(Tool):
         try:
             self._model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
             schema: dict[str, JSONValue] = self._model.model_json_schema()
-        except (PydanticSchemaGenerationError, TypeError, ValueError) as exc:
-            raise ToolDefinitionError(f"the parameters of tool {name!r} have no JSON Schema: {exc}") from exc
+        except (PydanticUserError, TypeError, ValueError) as exc:
+            reason = str(exc).partition("\n")[0]  # pydantic adds a page of advice
+            raise ToolDefinitionError(
+                f"the parameters of tool {name!r} have no JSON Schema: {reason}"
+            ) from exc
         schema.pop("title", None)
         super().__init__(
             name,
@@ -226,9 +229,12 @@ def _fields_of(
                 "give it a plain name"
             )
         if parameter.name not in hints:
-            raise ToolDefinitionError(f"the parameter {parameter.name!r} of tool {name!r} has no annotation")
+            step = "; give the method of an object: tools=[shop.price]" if parameter.name == "self" else ""
+            raise ToolDefinitionError(
+                f"the parameter {parameter.name!r} of tool {name!r} has no annotation{step}"
+            )
         kind = hints[parameter.name]
-        if kind is ToolContext:
+        if kind is ToolContext or ToolContext in get_args(kind):  # also annotated, or with None
             context = parameter.name
             continue
         default = ... if parameter.default is parameter.empty else parameter.default
