@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, get_args, overload
 
 from agentic.core.agents.agent import Agent
 from agentic.core.agents.background.port import BackgroundRuns
@@ -68,6 +68,7 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
     Raises:
         ToolDefinitionError: A name cannot be used, or two tools have the same.
         TypeError: The model is not one, or the output type has no JSON Schema.
+        ValueError: ``structured`` is not a mode.
     """
 
     @overload
@@ -138,6 +139,9 @@ class ChatAgent(Agent[OutputT], Generic[OutputT]):
         self.store = store
         self.background = background
         check_output_type(name, output_type)
+        if structured not in (None, *get_args(StructuredMode)):
+            modes = ", ".join(get_args(StructuredMode))
+            raise ValueError(f"structured of agent {name!r} is {structured!r}; use one of: {modes}")
         given = _checked_tools(name, tools)
         self.setup = AgentSetup(
             name=name,

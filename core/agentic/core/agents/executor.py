@@ -105,6 +105,8 @@ class AgentExecutor(Executor):
         timeout_s: float | None = None,
     ) -> None:
         super().__init__(id or agent.name, retry=retry or ONCE, timeout_s=timeout_s)
+        if context not in ("full", "last"):
+            raise ValueError(f"context of executor {self.id!r} is {context!r}; use 'full' or 'last'")
         self.agent = agent
         self.context = context
         self.remembers = remembers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -483,3 +483,8 @@ async def test_an_edge_from_an_agent_that_could_carry_nothing_is_refused_before_
         InvalidGraphError, match="'writer' sends AgentExecutorResponse to 'count', which takes str"
     ):
         WorkflowBuilder("w").set_start(writer).add_edge(writer, count).build()
+
+
+def test_another_context_is_refused() -> None:
+    with pytest.raises(ValueError, match="context of executor 'writer' is 'all'; use 'full' or 'last'"):
+        AgentExecutor(says("writer"), context=cast(Any, "all"))

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import math
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal, cast
@@ -443,3 +443,43 @@ def test_a_function_that_cannot_be_a_tool_is_refused_in_one_line() -> None:
     ):
         tool(with_callback)
     assert tool(Shop().price).name == "price"
+
+
+async def test_a_sync_tool_that_takes_too_long_is_left_behind() -> None:
+    go_on, ended = threading.Event(), threading.Event()
+
+    @tool(timeout_s=0.01)
+    def wait() -> None:
+        """Wait for another thread."""
+        go_on.wait(20)
+        ended.set()
+
+    with capture_logs():
+        assert (await called(wait)).content == "the tool did not end within 0.01 s"
+    assert not ended.is_set()
+    go_on.set()
+    assert await asyncio.to_thread(ended.wait, 20)
+
+
+async def _asks(arguments: Mapping[str, Any]) -> bool:
+    return bool(arguments)
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({"approval": True}, "the approval of tool 'pay' is True; use 'always', 'never', or a function"),
+        ({"approval": "always_require"}, "the approval of tool 'pay' is 'always_require'; use 'always'"),
+        ({"approval": _asks}, "a function .not an async one."),
+        ({"retry": 3}, r"retry of tool 'pay' is 3; use a RetryPolicy\(max_attempts=...\)"),
+        ({"timeout_s": 0}, "timeout_s of tool 'pay' is 0; use more than 0 seconds, or None"),
+        ({"timeout_s": "5"}, "timeout_s of tool 'pay' is '5'"),
+    ],
+)
+def test_an_approval_that_would_never_ask_and_limits_that_cannot_hold_are_refused(
+    facts: dict[str, Any], says: str
+) -> None:
+    async def pay() -> None: ...
+
+    with pytest.raises(ToolDefinitionError, match=says):
+        FunctionTool(pay, **facts)

@@ -508,13 +508,14 @@ class Opaque:
         ({"model": Opaque()}, "not Opaque; LangChainModel and PydanticAIModel"),
         ({"output_type": Opaque}, "agent 'judge' cannot have the output type .*Opaque.*OutputSchema.of"),
         ({"output_type": {"type": "object"}}, r"cannot have the output type .*OutputSchema\.of\(SCHEMA\)"),
+        ({"structured": "nativ"}, "structured of agent 'judge' is 'nativ'; use one of: native, tool, prompt"),
         ({"tools": price}, r"the tools of agent 'judge' are .*price.*; give a list: tools=\[\.\.\.\]"),
     ],
 )
 def test_wrong_parts_of_an_agent_are_refused_before_a_model_is_asked(
     parts: dict[str, Any], says: str
 ) -> None:
-    with pytest.raises((TypeError, ToolDefinitionError), match=says):
+    with pytest.raises((TypeError, ValueError), match=says):
         ChatAgent(**{"model": ScriptedModel([]), "name": "judge", **parts})
 
 

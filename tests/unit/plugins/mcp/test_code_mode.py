@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -23,6 +23,7 @@ from agentic.core.agents import (
     ThreadMetadata,
     Tool,
     ToolContext,
+    ToolDefinitionError,
     UsageLimits,
     ask_person,
     tool,
@@ -305,6 +306,11 @@ async def test_few_tools_stay_as_they_are_and_questions_to_people_always_do() ->
     assert [one.name for one in few] == [f"t{number}" for number in range(9)]
     many = await CodeMode(*(Named(f"t{number}") for number in range(10)), ask_person()).tools()
     assert [one.name for one in many] == ["search_tools", "run_code", "ask_person"]
+
+
+def test_another_mode_is_refused() -> None:
+    with pytest.raises(ToolDefinitionError, match="no mode 'alway'; use 'auto' or 'always'"):
+        CodeMode(mode=cast(Any, "alway"))
 
 
 async def test_search_shows_the_signatures_that_fit_best() -> None:

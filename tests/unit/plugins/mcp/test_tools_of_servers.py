@@ -89,6 +89,11 @@ async def test_tools_are_chosen_renamed_and_sorted_over_all_pages() -> None:
             await odd.tools()
     for one in (everything, some, fewer):
         await one.aclose()
+    for rule in ("write", True, {"price": "yes"}):
+        with pytest.raises(
+            ToolDefinitionError, match=r"the approval of the MCP server .* use one of: never, always"
+        ):
+            McpToolset(server, approval=cast(Any, rule))
 
 
 async def test_names_that_models_cannot_say_get_names_of_their_own() -> None:

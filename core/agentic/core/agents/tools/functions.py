@@ -22,7 +22,7 @@ from agentic.core.agents.tools.pausing import ToolPause
 from agentic.core.agents.tools.tool import Approval, Tool, ToolContext
 from agentic.core.graph.codec.hints import as_function, enclosing_names
 from agentic.core.graph.model.policies import ONCE, RetryPolicy
-from agentic.core.threads import in_thread
+from agentic.core.threads import in_spare_thread
 from agentic.core.types import JSONValue
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -37,7 +37,8 @@ class FunctionTool(Tool):
         name: The function's if omitted.
         description: The first paragraphs of its docstring if omitted.
         approval: Whether a person must approve a call.
-        timeout_s: Seconds that one try may take.
+        timeout_s: Seconds that one try may take. A thread cannot be stopped: a sync function that takes
+            longer, or whose run is cancelled, works on, and its result is lost.
         retry: How often a failing call is tried.
         is_deduplicated: Whether the same call again, in one turn, gets the earlier result.
 
@@ -99,7 +100,7 @@ class FunctionTool(Tool):
         if self._context_name is not None:
             given[self._context_name] = context
         found: Any = (
-            self.function(**given) if self._is_async else await in_thread(_called, self.function, given)
+            self.function(**given) if self._is_async else await in_spare_thread(_called, self.function, given)
         )
         if inspect.isawaitable(found):  # also of a plain function around an async one
             found = await found

@@ -7,6 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
+from inspect import iscoroutinefunction
 from typing import Literal
 
 from agentic.core.agents.errors import ToolDefinitionError
@@ -87,7 +88,7 @@ class Tool(ABC):
             only read.
 
     Raises:
-        ToolDefinitionError: Its name cannot be used.
+        ToolDefinitionError: Its name, approval, time limit or retries cannot be used.
     """
 
     def __init__(  # noqa: PLR0913  # the facts of a tool, most optional
@@ -107,6 +108,7 @@ class Tool(ABC):
                 f"a tool cannot be called {name!r}: use 1 to 64 letters, digits, '_' or '-': "
                 "tool(name=...) sets it"
             )
+        _check(name, approval, timeout_s, retry)
         self.name = name
         self.description = description
         self.parameters = parameters
@@ -149,6 +151,24 @@ class Tool(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+
+def _check(name: str, approval: object, timeout_s: object, retry: object) -> None:
+    """Refuse an approval that would never ask, and limits that would fail in a call."""
+    is_rule = callable(approval) and not iscoroutinefunction(approval)
+    if not is_rule and approval not in ("never", "always"):
+        raise ToolDefinitionError(
+            f"the approval of tool {name!r} is {approval!r:.100}; use 'always', 'never', or a function (not "
+            "an async one) that gets the arguments and returns whether a person must approve the call"
+        )
+    if timeout_s is not None and not (isinstance(timeout_s, (int, float)) and timeout_s > 0):
+        raise ToolDefinitionError(
+            f"timeout_s of tool {name!r} is {timeout_s!r:.100}; use more than 0 seconds, or None"
+        )
+    if not isinstance(retry, RetryPolicy):
+        raise ToolDefinitionError(
+            f"retry of tool {name!r} is {retry!r:.100}; use a RetryPolicy(max_attempts=...)"
+        )
 
 
 class ExternalTool(Tool):

@@ -77,7 +77,7 @@ class McpToolset(Toolset):
         secrets: Texts that results and messages never show, besides the token and secrets by their names.
 
     Raises:
-        ToolDefinitionError: ``server`` is nothing of that kind.
+        ToolDefinitionError: ``server`` is nothing of that kind, or ``approval`` is not a rule.
     """
 
     def __init__(  # noqa: PLR0913  # the facts of a server, all optional
@@ -105,7 +105,7 @@ class McpToolset(Toolset):
         self.timeout_s = timeout_s
         self._prefix = f"{name}_" if name else ""
         self._only, self._without, self._rename = set(only), set(without), dict(rename or {})
-        self._approval: ApprovalRule = approval
+        self._approval: ApprovalRule = _checked_rule(self.name, approval)
         self._mode = mode
         telling = [value for key, value in (*sent.items(), *(env or {}).items()) if is_telling(key)]
         hidden = [*secrets, *telling, *([token] if token else [])]
@@ -355,6 +355,17 @@ async def _list_tools(client: Client) -> list[types.Tool]:
     if cursor is not None or len(found) > MAX_TOOLS:
         raise McpProtocolError(f"the list of tools of an MCP server has no end (after {len(found)} tools)")
     return found
+
+
+def _checked_rule(server: str, rule: ApprovalRule) -> ApprovalRule:
+    """Refuse a rule that would never ask."""
+    words: Iterable[object] = rule.values() if isinstance(rule, Mapping) else (rule,)
+    known = ("never", "always") if isinstance(rule, Mapping) else ("never", "always", "writes")
+    if odd := [word for word in words if word not in known]:
+        raise ToolDefinitionError(
+            f"the approval of the MCP server {server} is {odd[0]!r:.100}; use one of: {', '.join(known)}"
+        )
+    return rule
 
 
 def _way(server: object, headers: Mapping[str, str], env: Mapping[str, str]) -> Way:

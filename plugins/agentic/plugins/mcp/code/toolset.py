@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from agentic.core.agents import Tool, ToolArgumentsError, ToolContext, ToolPause, Toolset
+from agentic.core.agents import (
+    Tool,
+    ToolArgumentsError,
+    ToolContext,
+    ToolDefinitionError,
+    ToolPause,
+    Toolset,
+)
 from agentic.core.agents.tools.functions import as_tool
 from agentic.core.agents.tools.toolset import check_tools
 from agentic.core.types import JSONValue
@@ -50,6 +57,8 @@ class CodeMode(Toolset):
     ) -> None:
         self._toolsets = [one for one in tools if isinstance(one, Toolset)]
         self._tools = [as_tool(one) for one in tools if not isinstance(one, Toolset)]
+        if mode not in ("auto", "always"):
+            raise ToolDefinitionError(f"CodeMode has no mode {mode!r}; use 'auto' or 'always'")
         self._mode = mode
 
     async def tools(self) -> Sequence[Tool]:
