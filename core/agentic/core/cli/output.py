@@ -32,6 +32,10 @@ __all__ = [
 
 _CELL_WIDTH = 22
 _PADDING = 3
+_HEAD_LINES = 4
+"""Lines of a table besides its rows."""
+_MAX_ROW_LINES = 3
+"""Lines of a folded row of a table, in the mean; rows that need more are printed as blocks."""
 
 
 class HarmlessConsole(Console):
@@ -72,6 +76,8 @@ def print_rows(
     where: Console | None = None,
 ) -> None:
     """Print ``rows`` as a table, or as a JSON list of objects when ``as_json``.
+
+    Rows that are too wide for the terminal are blocks, with a line for each cell.
 
     Args:
         title: Heading of the table; not printed in JSON.
@@ -155,7 +161,29 @@ def _print_table(
         found = [styles[column][number] if column in styles else None for column in columns]
         # As plain text: brackets in scraped data are no markup.
         table.add_row(*(Text(harmless(cell), style or "") for cell, style in zip(row, found, strict=True)))
-    where.print(table)
+    if len(where.render_lines(table)) > _HEAD_LINES + _MAX_ROW_LINES * len(rows):
+        _print_blocks(columns, rows, styles, where)
+    else:
+        where.print(table)
+
+
+def _print_blocks(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    styles: Mapping[str, Sequence[str | None]],
+    where: Console,
+) -> None:
+    """Print rows whose columns would be too narrow: the first cell, then a line for each other one."""
+    heads = [column.replace("_", " ") for column in columns]
+    width = max(map(cell_len, heads[1:]), default=0)
+    for number, row in enumerate(rows):
+        where.print(Text(f"\n  {harmless(row[0])}", "bold"), soft_wrap=True)
+        for column, head, cell in zip(columns[1:], heads[1:], row[1:], strict=True):
+            if cell:
+                style = styles[column][number] if column in styles else None
+                line = f"    {set_cell_size(head, width)}  {harmless(cell)}"
+                where.print(Text(line, style or ""), soft_wrap=True)
+    where.print()
 
 
 _MONEY = frozenset({"amount", "currency"})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from agentic.core.errors import AgenticError, line_of
+from agentic.core.errors import AgenticError, line_of, text_of
 from agentic.core.http.policy import SECRET
 from agentic.core.ids import new_id
 from agentic.core.logging import get_logger
@@ -130,7 +130,7 @@ class NotificationSender:
         try:
             target = await whole_target(rule, secrets)
         except AgenticError as exc:  # a secret is missing
-            return Sending(arrival=Arrival.RETRY, reason=line_of(exc))
+            return Sending(arrival=Arrival.RETRY, reason=text_of(exc))
         return await self._send(target, message)
 
     def _projects(self) -> Sequence[str]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from agentic.core.hooks import Finding, warning
+from agentic.core.pipeline import Judgement
 from agentic.core.reading.extras import MissingExtraError, load
 from agentic.core.reading.feeds import EXTRA
 from agentic.core.settings import load_settings
@@ -42,6 +43,8 @@ def check_libraries() -> None:
 
 class FeedAgentExecutor(BaseAgentExecutor):
     """Polls the feeds of a list for new entries; config: :class:`FeedSettings`."""
+
+    _has_read = True
 
     @staticmethod
     def clock() -> datetime:
@@ -82,6 +85,19 @@ class FeedAgentExecutor(BaseAgentExecutor):
             results_of=results_of,
             close=http.aclose,
         )
+
+    def save_results(self, results: dict[str, object]) -> bool:
+        """Store the polls."""
+        if results.get("polls") and not results.get("read") and not results.get("unchanged"):
+            self._has_read = bool(results.get("postponed"))
+        return super().save_results(results)
+
+    @property
+    def judgement(self) -> Judgement:
+        """The verdict: failed if there were polls, and all failed."""
+        if self._has_read:
+            return super().judgement
+        return Judgement(outcome="failed", reason=f"no polled feed could be read: {self.warnings[0]}")
 
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
         """Never called, because :meth:`work` returns a graph."""

@@ -139,5 +139,5 @@ async def test_a_config_with_an_unknown_key_fails_before_anything_is_asked(
     run_agent: RunAgent, fakes: FakeServer
 ) -> None:
     outcome = await run_agent(lists="top")
-    assert "lists: " in (outcome.error or "")
+    assert "unknown key 'lists'; did you mean 'list'?" in (outcome.error or "")
     assert fakes.control.stats()["total"] == 0

@@ -40,6 +40,30 @@ def test_table_folds_what_does_not_fit_and_loses_nothing(capsys: pytest.CaptureF
     assert printed.count("9") == 30
 
 
+def test_rows_that_would_be_torn_by_the_width_are_blocks_with_a_line_for_each_cell(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    columns = ["id", "pipeline", "step", "item", "failure_class", "try", "message"]
+    item = "http://127.0.0.1/shop/product/9999"
+    row = dict(
+        zip(
+            columns, ["b1-2", "shop", "loop/fetch", item, "http_404", None, f"{item} [was] gone"], strict=True
+        )
+    )
+    print_rows("Dead letters", columns, [row])
+    assert capsys.readouterr().out.splitlines() == [
+        "Dead letters",
+        "",
+        "  b1-2",
+        "    pipeline       shop",
+        "    step           loop/fetch",
+        f"    item           {item}",
+        "    failure class  http_404",
+        f"    message        {item} [was] gone",
+        "",
+    ]
+
+
 def test_sample_keeps_each_row_on_one_line_and_within_the_width(capsys: pytest.CaptureFixture[str]) -> None:
     print_sample("Pages", ["url", "title", "score", "more", "and", "yet another column"], ROWS)
     *lines, rest = [line for line in capsys.readouterr().out.splitlines() if line.strip()]

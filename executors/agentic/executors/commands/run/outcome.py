@@ -11,6 +11,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.ids import SHORT_CHARS
 from agentic.core.settings import load_settings
 from agentic.core.terminal import harmless
+from agentic.core.types import JSONValue
 from agentic.executors.commands.shared.statuses import STATUS_STYLES
 from agentic.executors.errors import ExecutionFailedError
 
@@ -153,15 +154,16 @@ def _facts(
     from agentic.executors.commands.shared.views import counted
 
     pages = _pages(outcome, agent, database)
+    result = _result(outcome, agent, database)
     facts = {
         "agent": f"{agent.agent_name} ({agent.agent_platform}, project {agent.project.name})",
         "execution": f"{outcome.execution_id} {outcome.status}",
         # A failure's reason is the error, which is printed last.
         "reason": outcome.reason or "" if outcome.error is None else "",
-        "rows": counted(asdict(outcome.counts)) or "none",
+        "rows": counted(asdict(outcome.counts)) or no_rows_text(result),
         "reread": "" if pages is None else pages.reread_text,
         "failed": f"{outcome.failed_count:,}" if outcome.failed_count else "",
-        "models": _models(outcome, agent, database),
+        "models": models_text(result.get("models")),
         "run": f"{outcome.superstep_count} supersteps, {outcome.event_count} events",
         "database": database.url,
         "files": _files_folder(tables),
@@ -173,13 +175,22 @@ def _facts(
     return {name: fact for name, fact in facts.items() if fact}
 
 
-def _models(outcome: ExecutionOutcome, agent: AgentModel, database: Database) -> str:
+def _result(outcome: ExecutionOutcome, agent: AgentModel, database: Database) -> Mapping[str, JSONValue]:
     from agentic.executors.commands.shared.views import result_of
     from agentic.mappers import find_execution
 
     with database.reading() as session:
-        result = result_of(session, find_execution(session, agent.project_id, outcome.execution_id))
-    return models_text(result.get("models"))
+        return result_of(session, find_execution(session, agent.project_id, outcome.execution_id))
+
+
+def no_rows_text(result: Mapping[str, JSONValue]) -> str:
+    """Return the text for no rows, with the counts of the result: ``none (1 skipped)``."""
+    counts = {name: count for name, count in result.items() if type(count) is int and count}
+    # A list is stored as its length, and a version is not a count.
+    told = [
+        f"{count:,} {name}" for name, count in counts.items() if not name.endswith(("_count", "_version"))
+    ]
+    return f"none ({', '.join(told)})" if told else "none"
 
 
 def models_text(use: object) -> str:
