@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from typing import Annotated
 
 import typer
 
 from agentic.core.cli.findings import exit_code, findings_data, print_findings
 from agentic.core.cli.output import console, print_json
-from agentic.core.hooks import Finding, get_registry
-from agentic.core.settings import Settings, load_settings, safe_url
+from agentic.core.hooks import Finding, get_registry, warning
+from agentic.core.secret_names import VARIABLE
+from agentic.core.settings import PREFIX, Settings, load_settings, safe_url
+
+_NEARLY = 0.85
 
 
 def doctor(
@@ -28,7 +33,8 @@ def doctor(
     """
     settings = load_settings()
     facts = _facts(settings)
-    findings = [*map(Finding, namespace_faults()), *get_registry().findings()]
+    misspelt = map(warning, misspelt_settings(os.environ))
+    findings = [*map(Finding, namespace_faults()), *misspelt, *get_registry().findings()]
     if as_json:
         print_json({"facts": facts, **findings_data(findings)})
     else:
@@ -45,6 +51,17 @@ def namespace_faults() -> Iterator[str]:
         owners = importlib.metadata.packages_distributions().get("agentic", [])
         strangers = sorted(set(owners) - {"agentic-pipelines"})
         yield f"{spec.origin} hides parts of this project; uninstall {', '.join(strangers) or 'its owner'}"
+
+
+def misspelt_settings(variables: Iterable[str]) -> Iterator[str]:
+    """Name variables that are nearly settings, and therefore have no effect; plugins may read other ones."""
+    known = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
+    for name in sorted(variables):
+        is_secret = name.startswith(VARIABLE) and name != "AGENTIC_SECRET_KEY"
+        if not name.startswith(PREFIX) or name in known or is_secret:
+            continue
+        if near := get_close_matches(name, known, n=1, cutoff=_NEARLY):
+            yield f"{name} is not a setting and has no effect; did you mean {near[0]}?"
 
 
 def _facts(settings: Settings) -> dict[str, str]:

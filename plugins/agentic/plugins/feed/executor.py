@@ -132,7 +132,7 @@ def _trouble(feed: FeedState) -> str:
             f"is gone (410) since {feed.disabled_at:%Y-%m-%d}; remove it from the list, or set ask_disabled"
         )
     again = f", next attempt after {feed.next_poll_at:%Y-%m-%d %H:%M} UTC" if feed.next_poll_at else ""
-    return f"failed {feed.failures} times in a row{again}: {feed.last_error}"
+    return f"failed ({feed.failures} in a row){again}: {feed.last_error}"
 
 
 AGENTS = AgentsDoctor(platform=PLATFORM_NAME, settings=FeedSettings, look_into=_feeds)

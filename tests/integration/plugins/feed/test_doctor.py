@@ -74,7 +74,7 @@ def test_feeds_that_fail_or_are_gone_are_told_with_their_agent(database: Databas
     assert {away.severity, off.severity} == {Severity.WARNING}
     start = "agent 'watch' of project 'blogs' watches feed "
     assert away.text.startswith(start)
-    assert "'away' at https://away.test/feed, which failed 2 times in a row" in away.text
+    assert "'away' at https://away.test/feed, which failed (2 in a row)" in away.text
     assert "next attempt after 2026-11-02 09:00 UTC: away" in away.text
     assert "'gone' at https://gone.test/feed, which is gone (410) since 2026-11-02" in off.text
     assert "remove it from the list, or set ask_disabled" in off.text
@@ -102,5 +102,5 @@ def test_the_worst_feeds_are_told_and_the_others_counted(database: Database) -> 
     polled(database, agent, *(failing(name, failures) for failures, name in enumerate(names, start=1)))
     *shown, rest = told(database)
     assert len(shown) == MOST_TOLD
-    assert f"failed {MOST_TOLD + 2} times" in shown[0].text
+    assert f"failed ({MOST_TOLD + 2} in a row)" in shown[0].text
     assert rest.text == "agent 'watch' of project 'blogs' watches 2 more feeds that fail or are gone"
