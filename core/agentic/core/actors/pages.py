@@ -63,7 +63,7 @@ class Page(BaseModel):
         """The kind of its content, by its content type; plain text may be JSON."""
         if self.content_type in HTML_TYPES:  # as is_html; asked three times for each page
             return "html"
-        if self.content_type.endswith(("json", "javascript")):
+        if self.content_type.endswith(("json", "jsonl", "javascript")):
             return "json"
         return "json" if self.content_type == "text/plain" and _LIKE_JSON.search(self.text) else "other"
 

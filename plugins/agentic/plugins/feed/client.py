@@ -40,6 +40,8 @@ class FeedClient:
         async with self._connect() as fetcher:
             response = await fetcher.fetch(HttpRequest(url=feed.url, headers=headers))
         if response.status == 304:
+            if not validators(feed):
+                raise UnreadableFeedError(response.url, "304 answers a request that named no earlier version")
             return response, None
         return response, await in_spare_thread(_read, response)
 

@@ -64,6 +64,17 @@ async def test_one_that_cannot_be_read_says_so_and_the_others_are_read(
     assert "a.xml is not a feed: it is neither RSS" in broken.warnings[0]
 
 
+async def test_a_feed_that_was_never_read_cannot_be_unchanged(
+    client: FeedClient, sites: ScriptedSites
+) -> None:
+    from tests.unit.plugins.feed.conftest import Answer
+
+    sites.answers[A] = Answer(status=304)
+    (only,) = (await poll(client, A)).polls
+    assert only.outcome is PollOutcome.FAILED
+    assert "304 answers a request that named no earlier version" in only.warnings[0]
+
+
 async def test_a_page_in_place_of_the_feed_moves_nothing(client: FeedClient, sites: ScriptedSites) -> None:
     from tests.unit.plugins.feed.conftest import Answer
 

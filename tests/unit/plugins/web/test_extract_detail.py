@@ -218,6 +218,14 @@ async def test_fields_are_read_from_json_ld_and_meta_elements(described: Any) ->
     }
 
 
+async def test_a_value_with_its_language_is_that_value(act: Any, page: Any) -> None:
+    data = '{"@type": "Product", "name": [{"@value": "Lamp", "@language": "en"}, {"@value": "Lampe"}]}'
+    schema = {"name": {"jsonld": "Product.name"}, "names": {"jsonld": "Product.name", "list": True}}
+    described = page(f"<script type='application/ld+json'>{data}</script>")
+    item = (await act(ExtractDetailActor, page=described, schema=schema)).item
+    assert (item["name"], item["names"]) == ("Lamp", ["Lamp", "Lampe"])
+
+
 async def test_objects_and_lists_of_objects_have_fields_of_their_own(described: Any) -> None:
     when = {"selector": "time", "attr": "datetime", "type": "datetime"}
     item = await described(

@@ -66,6 +66,10 @@ def test_the_address_a_page_ends_at_is_canonical() -> None:
         (b"<html><h1>x</h1></html>", "text/plain; charset=utf-8", "text/html"),
         (b"PK\x03\x04 <html>", "application/octet-stream", "application/octet-stream"),
         (b"Write <html> first", "text/plain", "text/plain"),
+        (b'\n{"items": []}', "application/octet-stream", "application/json"),
+        (b'[{"id": 1}]', "application/octet-stream", "application/json"),
+        (b"{\\rtf1 text}", "application/octet-stream", "application/octet-stream"),
+        (b"[Desktop Entry]", "application/octet-stream", "application/octet-stream"),
     ],
 )
 def test_a_page_that_is_sent_as_text_or_unknown_bytes_is_a_page(

@@ -239,3 +239,32 @@ def test_a_place_in_a_body_is_set_in_a_copy() -> None:
     assert asked.body == {"query": "{}", "variables": {"first": 2, "after": "c1"}}
     assert body == {"query": "{}", "variables": {"first": 2}}
     assert asked.value("variables.after") == "c1"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"hits": [{"id": 1},],}',
+        "{'hits': [{id: 1}]}",
+        '{"hits": [/* first */ {"id": 1}]} // end',
+        '{"hits": [{"id": 1}]}<!-- 0.2 s -->',
+        'var found = {"hits": [{"id": 1}]};',
+    ],
+)
+async def test_an_answer_with_a_small_fault_is_read(act: Any, answer: Any, body: str) -> None:
+    assert (await act(JsonActor, page=answer(body), items="hits")).items == ({"id": 1},)
+
+
+@pytest.mark.parametrize("body", ['{"hits": [{"id": 1}, {"id": 2', '{"a": 1}{"b": 2} x', "<html>", ""])
+async def test_an_answer_that_is_not_whole_is_a_failure(act: Any, answer: Any, body: str) -> None:
+    with pytest.raises(ActorError, match="is not JSON"):
+        await act(JsonActor, page=answer(body), items="hits")
+
+
+@pytest.mark.parametrize("more", ["false", '"false"', '"no"', "0", "null", "[]"])
+async def test_an_api_may_say_in_words_that_there_is_no_more(act: Any, answer: Any, more: str) -> None:
+    body = f'{{"hits": [{{"id": 1}}], "more": {more}, "next": "/2"}}'
+    found = await act(
+        JsonActor, page=answer(body), items="hits", paging={"next": "next", "more": "more"}, pages=2
+    )
+    assert (len(found.items), found.next_url) == (1, None)

@@ -53,7 +53,7 @@ def values_at(nodes: Sequence[Node], path: str) -> list[JSONValue]:
     """Return what ``path`` leads to: ``"JobPosting.hiringOrganization.name"``.
 
     The first part is a type, wherever an object of it stands; the others are keys. Lists are gone through,
-    and a bare ``{"@id": ...}`` stands for the object of that name.
+    a bare ``{"@id": ...}`` stands for the object of that name, and ``{"@value": ...}`` for the value.
 
     Args:
         nodes: As from :class:`LinkedData`.
@@ -65,7 +65,7 @@ def values_at(nodes: Sequence[Node], path: str) -> list[JSONValue]:
     found: list[JSONValue] = [node for node in everything if kind in types_of(node)]
     for key in keys:
         found = [value for node in found for value in _listed(_resolved(node, named).get(key))]
-    return found
+    return [value["@value"] if isinstance(value, dict) and "@value" in value else value for value in found]
 
 
 def types_of(node: Mapping[str, JSONValue]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import re
 from datetime import datetime
 
 from pydantic_core import SchemaValidator, core_schema
@@ -24,10 +25,13 @@ _CLOSED_AT_ONCE = LinearPattern(
     r"<(script|style|title|textarea|iframe|noembed|noframes|noscript|xmp)(\s[^<>]*)?/>", ignore_case=True
 )
 
+_LIKE_JSON = re.compile(rb"\{\s*(?:\"|\})|\[\s*(?:[\[{\"\d\]])")
+
 _ALL_OF_PAGE = set(Page.model_fields)
 
 XHTML = "application/xhtml+xml"
-UNTRUE = frozenset({"application/octet-stream", "text/plain"})
+BYTES = "application/octet-stream"
+UNTRUE = frozenset({BYTES, "text/plain"})
 """Types of files whose server does not know their type."""
 
 # A look at the text of a page takes a hundredth of the time of its selectors.
@@ -93,7 +97,9 @@ def _type_of(response: HttpResponse) -> str:
     content_type = response.content_type
     if content_type in UNTRUE and "nosniff" not in response.headers.get("x-content-type-options", "").lower():
         start = response.body[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
-        return "text/html" if start.startswith((b"<!doctype html", b"<html")) else content_type
+        if start.startswith((b"<!doctype html", b"<html")):
+            return "text/html"
+        return "application/json" if content_type == BYTES and _LIKE_JSON.match(start) else content_type
     return content_type
 
 
@@ -101,5 +107,5 @@ def _is_text(content_type: str) -> bool:
     return (
         not content_type
         or content_type.startswith("text/")
-        or content_type.endswith(("xml", "json", "javascript"))
+        or content_type.endswith(("xml", "json", "jsonl", "javascript"))
     )

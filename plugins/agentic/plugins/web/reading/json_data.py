@@ -37,6 +37,8 @@ class _Latest:
 def json_of(page: Page) -> JSONValue:
     """Return the body of a page as data: JSON, with the guards that APIs put around it, or JSON lines.
 
+    Small faults are mended, such as a comma too many, or a comment behind it.
+
     Raises:
         ActorError: It is not JSON (``decode``).
     """
@@ -88,8 +90,20 @@ def _parsed(page: Page) -> JSONValue:
     try:
         return parse_json(page.text)
     except ValueError as exc:
+        if (mended := _mended(page.text)) is not _MISSING:
+            return mended
         message = f"{page.final_url} ({page.content_type or 'no content type'}) is not JSON: {exc}"
         raise ActorError(message, failure_class="decode", status=page.status) from None
+
+
+def _mended(text: str) -> JSONValue:
+    """Return the only value in a text with small faults."""
+    text = text.rstrip()
+    if text.endswith("-->") and (end := text.rfind("<!--")) > 0:  # caches sign what they serve
+        text = text[:end]
+    found = read_loose_json(text)
+    is_one = len(found.values) == 1 and not found.fault
+    return found.values[0] if is_one else cast(JSONValue, _MISSING)
 
 
 def _named(document: Document, name: str) -> Iterator[JSONValue]:

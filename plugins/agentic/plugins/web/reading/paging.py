@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validat
 from agentic.core.actors import ActorError, Page
 from agentic.core.records import record
 from agentic.core.types import JSONValue
+from agentic.plugins.web.reading.conversions import truth_of
 from agentic.plugins.web.reading.json_data import JsonPath, found_in
 
 
@@ -117,7 +118,7 @@ def following(
         ActorError: The next page's place holds something else (``schema_invalid``).
     """
     url = page.final_url
-    if item_count == 0 or (paging.more is not None and not found_in(paging.more, data, url)):
+    if item_count == 0 or (paging.more is not None and not _is_true(found_in(paging.more, data, url))):
         return None
     if paging.link_header:
         return None if page.next_url is None else PageRequest(url=page.next_url, body=asked.body)
@@ -130,6 +131,11 @@ def following(
     counter = cast(str, paging.counter)
     number = _number(asked.value(counter), paging.start)
     return asked.with_value(counter, number + (1 if paging.page is not None else item_count))
+
+
+def _is_true(found: JSONValue) -> bool:
+    """Whether an API says that there is more; some say "false"."""
+    return bool(found) and truth_of(found)
 
 
 def _scalar(found: JSONValue, path: str, url: str) -> str | int | float | None:
