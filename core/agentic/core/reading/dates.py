@@ -76,9 +76,10 @@ def read_moment(
 ) -> date | None:
     """Return the moment that ``text`` names: a ``datetime`` if it has a time of day, otherwise a ``date``.
 
-    ISO 8601, RFC 5322 and the usual ways of writing day, month and year with digits or with names in 29
-    European languages, Arabic, Hebrew, Indonesian, Vietnamese, Japanese, Chinese and Korean are known, also in a sentence: ``Posted on October 31st,
-    2026 at 2 pm EST``. Nothing is added: a text without a year, ``3 days ago`` and a lone number name no
+    ISO 8601, RFC 5322 and the usual ways of writing day, month and year are known: with digits, or with names
+    in 29 European languages, Arabic, Hebrew, Indonesian, Vietnamese, Japanese, Chinese and Korean. They may
+    stand in a sentence: ``Posted on October 31st, 2026 at 2 pm EST``. Nothing is added: a text without a
+    year, ``3 days ago`` and a lone number name no
     moment.
 
     Args:

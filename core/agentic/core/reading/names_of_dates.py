@@ -119,7 +119,9 @@ _WRITTEN = {
     for name in names.split()
 }
 MONTHS = {**{_folded(name): number for name, number in _WRITTEN.items()}, **_WRITTEN}
-"""Names of months in lower case, as CLDR has them for 29 European languages, Arabic, Hebrew and Indonesian, also without their accents -> number.
+"""Names of months in lower case, also without their accents -> number.
+
+CLDR has them for 29 European languages, Arabic, Hebrew and Indonesian.
 
 Abbreviations that are words of English or of shops are left out: ``27 LED 2024`` is a screen.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import re
 from datetime import datetime
 
 from pydantic_core import SchemaValidator, core_schema
@@ -25,7 +24,7 @@ _CLOSED_AT_ONCE = LinearPattern(
     r"<(script|style|title|textarea|iframe|noembed|noframes|noscript|xmp)(\s[^<>]*)?/>", ignore_case=True
 )
 
-_LIKE_JSON = re.compile(rb"\{\s*(?:\"|\})|\[\s*(?:[\[{\"\d\]])")
+_STARTS_OF_JSON = frozenset({b'{"', b"{}", b"[{", b'["', b"[[", b"[]"})
 
 _ALL_OF_PAGE = set(Page.model_fields)
 
@@ -99,7 +98,8 @@ def _type_of(response: HttpResponse) -> str:
         start = response.body[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
         if start.startswith((b"<!doctype html", b"<html")):
             return "text/html"
-        return "application/json" if content_type == BYTES and _LIKE_JSON.match(start) else content_type
+        is_json = content_type == BYTES and b"".join(start.split())[:2] in _STARTS_OF_JSON
+        return "application/json" if is_json else content_type
     return content_type
 
 
