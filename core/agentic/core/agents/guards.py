@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import isawaitable
 
 from agentic.core.llm.messages import ChatMessage, ToolCall
 
@@ -32,3 +33,15 @@ class Guard:
         """Check the final message, before the caller gets it."""
         del message
         return None
+
+
+async def reason_of(checked: object) -> str | None:
+    """Return the reason of a guard, which goes into the thread; its method may be a plain one.
+
+    Raises:
+        TypeError: It returned something else, such as True, which says neither yes nor no.
+    """
+    found = await checked if isawaitable(checked) else checked
+    if found is None or isinstance(found, str):
+        return found
+    raise TypeError(f"a guard returns None if all is well, else the reason as a text, not {found!r:.100}")

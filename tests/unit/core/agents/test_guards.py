@@ -204,3 +204,20 @@ async def test_an_answer_whose_guard_fails_is_not_said_and_is_asked_for_again() 
         await agent.run("Tell me!", thread)
     assert b"One." not in thread.serialize()
     assert (await agent.run((), thread)).text == "Two."
+
+
+@pytest.mark.parametrize("method", ["check_input", "check_call", "check_answer"])
+@pytest.mark.parametrize("found", [True, False, 3])
+async def test_a_guard_that_gives_no_reason_fails_the_run_and_leaves_its_thread_whole(
+    method: str, found: object
+) -> None:
+    guard = Guard()
+    setattr(guard, method, lambda _: found)
+    call = ToolCall(id="1", name="look_up", arguments={"word": "a"})
+    agent = ChatAgent(ScriptedModel([call, "done", "done"]), name="host", tools=[look_up], guards=[guard])
+    thread = agent.new_thread()
+    with pytest.raises(TypeError, match=f"else the reason as a text, not {found}"):
+        await agent.run("go", thread)
+    restored = AgentThread.deserialize(thread.serialize())
+    setattr(guard, method, lambda _: None)  # a plain method is as good
+    assert (await agent.run("go", restored)).text == "done"

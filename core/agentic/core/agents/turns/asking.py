@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agentic.core.agents.guards import Guard
+from agentic.core.agents.guards import Guard, reason_of
 from agentic.core.agents.responses import AgentChunk, ChunkKind, Emit
 from agentic.core.agents.setup import AgentSetup
 from agentic.core.agents.structured import is_output_call
@@ -102,7 +102,7 @@ class ModelAsker:
         message = reply.message
         if not message.tool_calls or (self._has_output and is_output_call(message)):
             for guard in self._guards:
-                if (reason := await guard.check_answer(message)) is not None:
+                if (reason := await reason_of(guard.check_answer(message))) is not None:
                     return _without_words(reply, reason)
             checked = message.model_copy(update={"meta": {**message.meta, CHECKED: True}})
             reply = reply.model_copy(update={"message": checked})

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, assert_never
 
 from agentic.core.agents.errors import OutputNotMetError, ThreadMisfitError
+from agentic.core.agents.guards import reason_of
 from agentic.core.agents.journal import EffectJournal, PartJournal, ThreadJournal, kept_form
 from agentic.core.agents.limits import DEFAULT_LIMITS, UsageLimits, call_text, limit_of_repeats
 from agentic.core.agents.memory.asking import learn
@@ -218,13 +219,13 @@ class TurnRun:
 
     async def _refusal_of(self, call: ToolCall) -> str | None:
         for guard in self.agent.guards:
-            if (reason := await guard.check_call(call)) is not None:
+            if (reason := await reason_of(guard.check_call(call))) is not None:
                 return reason
         return None
 
     async def _refusal(self, messages: Sequence[ChatMessage]) -> str | None:
         for guard in self.agent.guards:
-            if (reason := await guard.check_input(messages)) is not None:
+            if (reason := await reason_of(guard.check_input(messages))) is not None:
                 return reason
         return None
 
@@ -431,7 +432,7 @@ class TurnRun:
 
     async def _check_answer(self, turn: ThreadTurn, message: ChatMessage) -> None:
         for guard in () if message.meta.get(CHECKED) else self.agent.guards:
-            if (reason := await guard.check_answer(message)) is not None:
+            if (reason := await reason_of(guard.check_answer(message))) is not None:
                 await self._add(ended=STOPPED, reason=reason)
                 return
         if self.output is not None:
