@@ -178,13 +178,15 @@ class PipelineAgentExecutor(BaseAgentExecutor):
     def _learn(self, execution: ExecutionModel) -> None:
         """Learn from a crawl that has ended well how healthy pages and their fields look."""
         from agentic.core.pipeline.spec.walking import detail_rules
+        from agentic.executors.agents.repairing.sql_store import repaired_pipeline
         from agentic.mappers.crawl.profiles import learn_profiles
 
         spec = self.pipeline()
         rules = [*detail_rules(spec.steps)]
         if not rules:
             return
-        learn_profiles(self.db_session, execution, rules)
+        in_effect = repaired_pipeline(self.db_session, self.agent, spec)
+        learn_profiles(self.db_session, execution, rules, [*detail_rules(in_effect.steps)])
         from agentic.mappers.crawl.wrappers import learn_wrappers
 
         learn_wrappers(self.db_session, execution, spec.name)

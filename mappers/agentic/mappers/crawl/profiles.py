@@ -47,7 +47,12 @@ def load_profiles(
     return {**found, **{key: profile for key, profile in begun.items() if profile.pages}}
 
 
-def learn_profiles(session: Session, execution: ExecutionModel, rules: Sequence[DetailRules] = ()) -> None:
+def learn_profiles(
+    session: Session,
+    execution: ExecutionModel,
+    rules: Sequence[DetailRules] = (),
+    in_effect: Sequence[DetailRules] = (),
+) -> None:
     """Add the pages of an execution to the profiles of its agent; a second call replaces the first.
 
     Kinds with an incident that was not accepted are left out.
@@ -56,12 +61,14 @@ def learn_profiles(session: Session, execution: ExecutionModel, rules: Sequence[
         session: In the transaction that ends the execution.
         execution: It has ended well, wholly or in part.
         rules: The present rules of its agent, references included.
+        in_effect: These rules with the accepted repairs, in the same order. A rule that is later written as
+            one of them begins with its profile.
     """
     crawl = session.get(CrawlModel, (execution.project_id, execution.id))
     if crawl is None or crawl.watch is None:
         return
     known = load_profiles(session, execution.project_id, execution.agent_id, rules)
-    marks = {kind_of(rule).key: marks_of(rule) for rule in rules}
+    marks = {kind_of(rule).key: marks_of(now) for rule, now in zip(rules, in_effect or rules, strict=True)}
     is_postgresql = session.get_bind().dialect.name == "postgresql"
     insert = insert_into(CrawlProfileModel, is_postgresql=is_postgresql)
     # In one order, so that two executions that end at the same time wait in turn.

@@ -204,6 +204,11 @@ def test_sure_repairs_are_applied_by_policy_and_the_file_of_the_user_wins(shop: 
     agentic("executions", "retry", row["id"])
     assert values() == healthy
     assert agentic("repairs", "export", "shop", "--out", "mine.yaml")[0] == 0
+    shop.control.redesigns.add(RENAMED.model_copy(update={"changes": ("value_to_attribute",)}))
+    agentic("run", "mine.yaml")  # a rule of the file that equals a repaired one is watched from its first run
+    assert told("executions", "list")[0]["state"] == "waiting_input"
+    shop.control.redesigns.reset()
+    shop.control.redesigns.add(RENAMED)
     assert agentic("run", "mine.yaml")[0] == 0
     assert (values(), versions()) == (healthy, {None})
 

@@ -58,6 +58,12 @@ def find_step(spec: PipelineSpec, newest: RepairVersionModel | None, written: Cr
     return RepairedStep(step=written)
 
 
+def repaired_pipeline(session: Session, agent: AgentModel, spec: PipelineSpec) -> PipelineSpec:
+    """Return a pipeline with the accepted repairs of its agent."""
+    data, fitting = repaired_spec(as_written(spec), changes_of(newest_version(session, agent)))
+    return PipelineSpec.model_validate(data) if fitting else spec
+
+
 class RepairedAgent(Protocol):
     """The part of an agent's executor that repairs need."""
 
