@@ -79,8 +79,7 @@ class CrawlRepair:
         pages, others = await self._pages(number, rules.keys(), faults)
         if not pages:
             reason = (
-                f"{len(others)} of the held pages were fetched, and all are as before; continue with "
-                "`agentic crawls release`"
+                "the site shows the pages as before again; continue with `agentic crawls release`"
                 if others
                 else "no page of the new layout could be fetched and searched; see `agentic crawls held`"
             )

@@ -96,16 +96,19 @@ def lacks(page: LookedAtPage, name: str, broken: Collection[str]) -> bool:
 
 
 def shows_fault(page: LookedAtPage, faults: Mapping[str, Fault]) -> bool:
-    """Return whether a page shows one of the faults; if not, it still has the layout of before."""
-    for name, fault in faults.items():
-        value = page.item.get(name)
-        if fault == "missing":
-            is_fault = value in EMPTY and not lacks(page, name, faults)
-        else:
-            is_fault = page.is_suspect or not _is_as_stored(value, page.row.get(name))
-        if is_fault:
-            return True
-    return False
+    """Return whether a page shows one of the faults; if not, it still has the layout of before.
+
+    Where no row says which fields the page has, most of the missing ones have to be missing.
+    """
+    wanted = [name for name, fault in faults.items() if fault == "missing"]
+    missing = [name for name in wanted if page.item.get(name) in EMPTY]
+    if page.is_suspect:
+        return len(wanted) < len(faults) or 2 * len(missing) > len(wanted)
+    if not page.row and wanted:
+        return 2 * len(missing) > len(wanted)
+    return any(not lacks(page, name, faults) for name in missing) or any(
+        not _is_as_stored(page.item.get(name), page.row.get(name)) for name in faults if name not in wanted
+    )
 
 
 def most_telling(pages: Sequence[LookedAtPage]) -> list[LookedAtPage]:

@@ -68,8 +68,10 @@ def test_a_page_that_is_read_as_it_was_stored_shows_no_fault() -> None:
     assert shows_fault(page(lamp, {**as_before, "price": 1.0}), {"price": "odd"})
     unpriced = page(lamp, {**as_before, "price": None}, price=None)
     assert not shows_fault(unpriced, FAULTS)  # the stored row says that it has no price
-    assert shows_fault(replace(unpriced, row={}), FAULTS)
-    assert shows_fault(replace(unpriced, is_suspect=True), FAULTS)
+    for says_nothing in (replace(unpriced, row={}), replace(unpriced, is_suspect=True)):
+        assert not shows_fault(says_nothing, FAULTS)
+        assert shows_fault(says_nothing, {"price": "missing"})
+        assert shows_fault(replace(says_nothing, item=dict.fromkeys(RULES)), FAULTS)
 
 
 def test_a_value_with_a_label_before_it_is_not_read_as_it_was_stored() -> None:
