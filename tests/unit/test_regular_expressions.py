@@ -53,6 +53,7 @@ ALLOWED = {
     "agentic.core.stores.redis_server": "errors of a server of our own",
     "agentic.core.terminal": "single characters",
     "agentic.core.wrappers.building.addresses": "globs of our own, one star for a folder",
+    "agentic.core.wrappers.building.expressions": "texts of at most 300 characters",
     "agentic.core.wrappers.building.matching": "texts of at most 80 characters",
     "agentic.core.wrappers.building.naming": "texts of at most 40 characters, or each character decides",
     "agentic.core.wrappers.building.paging": "addresses of at most 300 characters",

@@ -104,6 +104,19 @@ def unnamed_locators(place: Place, *, is_list: bool) -> Iterator[Locator]:
     yield from islice(_positional(place, is_list=is_list), 2)
 
 
+def counted_from_body(place: Place, *, is_list: bool) -> Iterator[Locator]:
+    """Yield the selector that counts elements from the body down, for a page without any names."""
+    tree, number = place.index.tree, place.numbers[0]
+    if is_list and len({tree.parents[one] for one in place.numbers}) > 1:
+        return
+    steps = [tree.tags[number] if is_list else _counted(tree, number)]
+    for outer in tree.ancestors(number):
+        if tree.tags[outer] == "body":
+            yield Locator(LocatorKind.CSS, " > ".join(("body", *steps)))
+            return
+        steps.insert(0, _counted(tree, outer))
+
+
 def _first_that_gives(
     locators: Iterable[Locator], places: Sequence[Place], *, is_list: bool
 ) -> list[Locator]:

@@ -47,6 +47,11 @@ async def _chosen(
         raise OptionError(
             f"--name {asked.name!r} is not a name for a pipeline: {exc.errors()[0]['msg']}"
         ) from None
+    except OptionError as exc:
+        wall = looks.wall()
+        if wall and wall not in str(exc):
+            raise OptionError(f"{wall}; {exc}") from None
+        raise
 
 
 async def _of_offers(
@@ -55,6 +60,8 @@ async def _of_offers(
     from agentic.core.wrappers import find_offers
 
     offers = find_offers([await looks.tree(asked.url), *[await looks.tree(url) for url in asked.pages]])
+    if not any(offer.items for offer in offers) and (wall := looks.wall()):
+        raise OptionError(f"{wall}; give the address of another page")
     if not offers:
         raise OptionError(
             f"{asked.url} has no list, table or record that was found without scripts; give values of it: "

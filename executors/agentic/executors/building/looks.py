@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 MAX_LOOKS = 16
 """Pages that one build may fetch."""
 
+_WALLS = {
+    "login": "a login, and a build cannot pass one",
+    "consent": "a question about consent, and a build cannot answer it",
+    "gone": "that it is not found",
+    "empty": "that nothing is found",
+}
+
 
 class Looks:
     """Fetches pages, and reads them with the actors that the pipeline will call.
@@ -72,6 +79,16 @@ class Looks:
             except AgenticError:  # another page shows the same
                 continue
         return found
+
+    def wall(self) -> str:
+        """Return a sentence on a fetched page that shows an obstacle instead of its content; else nothing."""
+        from agentic.core.pipeline.drift.sights import wall_in
+
+        for page in self._pages.values():
+            cause = wall_in(page.text, page.final_url) if page.is_html else None
+            if cause is not None and cause.value in _WALLS:
+                return f"{page.final_url} shows {_WALLS[cause.value]}"
+        return ""
 
     async def read(self, actor: str, config: Mapping[str, JSONValue], url: str) -> list[dict[str, JSONValue]]:
         """Return the items that an actor reads from a page."""

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from agentic.core.errors import AgenticError
 from agentic.core.http import canonical_url
 from agentic.executors.building.examples_file import ExampleRow, as_rows
+from agentic.executors.building.faults import no_page_of_row, no_place, not_rows, shared_places, warnings_of
 from agentic.executors.building.looks import Looks
 from agentic.executors.commands.shared.options import OptionError
 
@@ -57,6 +59,7 @@ class Plan:
         urls: Pages that it is checked on.
         fields: What examples found, of fields of a page.
         notes: Sentences for the user.
+        warnings: Sentences on fields that may be wrong.
     """
 
     kind: PlanKind
@@ -65,6 +68,7 @@ class Plan:
     urls: Sequence[str]
     fields: Mapping[str, BuiltField]
     notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
 
 async def plan_by_examples(asked: BuildRequest, looks: Looks) -> Plan:
@@ -78,16 +82,23 @@ async def plan_by_examples(asked: BuildRequest, looks: Looks) -> Plan:
     if away and not here and asked.is_list is not False:
         return await _details(asked, looks, away)
     rows = [one for row in here for one in as_rows(row) or ()] if len(here) == 1 else here
-    found = None
-    if not away and asked.is_list is not False and not asked.pages:
-        found = await _rows_found(asked, looks, rows or here)
-    if found is not None:
+    found, is_list = None, False
+    if not away and asked.is_list is not False and (asked.is_list or not asked.pages):
+        found, is_list = await _rows_found(asked, looks, rows or here)
+    if found is not None and is_list:
         return await _rows(asked, looks, found, rows or here)
     if asked.is_list or len(here) > 1:
-        raise OptionError(
-            f"the examples are not rows of a list on {asked.url}; copy their values as they are there"
-        )
-    return await _page(asked, looks, [*here, *away])
+        raise not_rows(rows or here, await looks.tree(asked.url), found)
+    try:
+        plan = await _page(asked, looks, [*here, *away])
+    except OptionError:
+        if len(rows) > 1 and found is not None:
+            raise not_rows(rows, await looks.tree(asked.url), found) from None
+        raise
+    if found is None or found.missing:
+        return plan
+    note = f"read as one record; the values are also in a list of {found.offer.count}: --rows reads its rows"
+    return replace(plan, notes=[*plan.notes, note])
 
 
 async def plan_of_offer(
@@ -128,7 +139,7 @@ async def _page(asked: BuildRequest, looks: Looks, rows: Sequence[ExampleRow]) -
         allow_private_hosts=tuple(asked.hosts),
     )
     shown = [*urls, *(tree.url for tree in trees[len(urls) :])]
-    return Plan("page", intent, _places(fields), shown, fields)
+    return Plan("page", intent, _places(fields), shown, fields, (), warnings_of(fields, shown, examples))
 
 
 async def _details(asked: BuildRequest, looks: Looks, rows: Sequence[ExampleRow]) -> Plan:
@@ -172,7 +183,8 @@ async def _followed(
     trees = [await looks.tree(url) for url in urls]
     others = [url for url in offer.links if url not in urls]
     more = await looks.likely_trees(others, max(0, PAGES - len(trees)))
-    fields = _built([*trees, *more], [_values_on(url, "", rows) for url in urls])
+    examples = [_values_on(url, "", rows) for url in urls]
+    fields = _built([*trees, *more], examples)
     paging = find_paging(SelectorIndex(tree), offer.rows)
     not_details = [asked.url, *(paging.urls if paging is not None else ())]
     intent = IntentSpec(
@@ -189,11 +201,14 @@ async def _followed(
     )
     notes = [f"{offer.count} links on {asked.url} lead to the pages", _paging_note(paging is not None)]
     shown = [*urls, *(one.url for one in more)]
-    return Plan("details", intent, _places(fields), shown, fields, notes)
+    warnings = warnings_of(fields, shown, examples)
+    return Plan("details", intent, _places(fields), shown, fields, notes, warnings)
 
 
-async def _rows_found(asked: BuildRequest, looks: Looks, rows: Sequence[ExampleRow]) -> FoundRows | None:
-    """Return the list whose rows hold the examples, if they are of a list."""
+async def _rows_found(
+    asked: BuildRequest, looks: Looks, rows: Sequence[ExampleRow]
+) -> tuple[FoundRows | None, bool]:
+    """Return the list whose rows hold the examples, and whether it is the one to build."""
     from agentic.core.wrappers.building import are_rows, find_rows
     from agentic.core.wrappers.selecting import SelectorIndex
 
@@ -201,8 +216,8 @@ async def _rows_found(asked: BuildRequest, looks: Looks, rows: Sequence[ExampleR
     values = [{name: value for name, value in row.values.items() if value} for row in rows]
     found = find_rows(index, values)
     if found is None or (found.missing and not found.offer.link):
-        return None
-    return found if asked.is_list or are_rows(found, index, values) else None
+        return found, False
+    return found, asked.is_list or are_rows(found, index, values)
 
 
 async def _rows(asked: BuildRequest, looks: Looks, found: FoundRows, rows: Sequence[ExampleRow]) -> Plan:
@@ -214,17 +229,27 @@ async def _rows(asked: BuildRequest, looks: Looks, found: FoundRows, rows: Seque
     if found.missing:  # they may be on the page of the row
         pages = [link_in_row(tree, found.offer, place) for place in found.places]
         away = [ExampleRow(url, row.values) for url, row in zip(pages, rows, strict=True) if url]
+        try:
+            await looks.tree(away[0].url)
+        except AgenticError as exc:
+            raise no_page_of_row(rows, found, exc) from exc
         return await _followed(asked, looks, tree, found.offer, away)
     offer = replace(found.offer, paging=find_paging(SelectorIndex(tree), found.offer.rows))
     fields = {one.name: one for one in offer.fields}
     intent = intent_of_offer(offer, fields, url=asked.url, name=asked.name, allow_private_hosts=asked.hosts)
     trees = await _further(asked.url, offer, looks)
     locators = {name: one.locators for name, one in fields.items()}
-    urls = [asked.url, *(tree.url for tree in trees[1:])]
-    return Plan("rows", intent, locators, urls, {}, _row_notes(offer, fields))
+    urls = list(dict.fromkeys([asked.url, *(tree.url for tree in trees[1:]), *asked.pages]))
+    warnings = _shared_columns(fields)
+    return Plan("rows", intent, locators, urls, {}, _row_notes(offer, fields), warnings)
 
 
 # Their parts.
+
+
+def _shared_columns(fields: Mapping[str, OfferedField]) -> list[str]:
+    plain = {name: one.locators for name, one in fields.items() if not (one.attr or one.regex)}
+    return shared_places(plain)
 
 
 def _built(
@@ -237,10 +262,13 @@ def _built(
     if missing := [name for name in found if name not in fields]:
         name = missing[0]
         place = next(number for number, row in enumerate(examples) if row.get(name))
-        others = " and that a selector also finds on the other pages" if trees[1:] else ""
-        raise OptionError(
-            f"--example {name}: no element of {trees[place].url} has the text {examples[place][name]!r}"
-            f"{others}; copy the value from the page as it is without scripts"
+        counts = {len(value) for value in examples[place].values() if not isinstance(value, str)}
+        raise no_place(
+            name,
+            examples[place][name],
+            trees[place],
+            has_others=len(trees) > 1,
+            is_uneven=len(counts) > 1 or len(examples[place]) > 1,
         )
     return fields
 

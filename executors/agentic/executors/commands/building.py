@@ -182,6 +182,8 @@ def _print_spec(
 ) -> None:
     from agentic.mappers.catalog.pipelines import as_written
 
+    for warning in found[0].warnings if found is not None else ():
+        typer.echo(warning, err=True)
     if out is not None:
         write_file(out, yaml_text(as_written(spec)).encode(), "--out")
     if as_json:

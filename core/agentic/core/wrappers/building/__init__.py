@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from agentic.core.wrappers.building.addresses import globs_of, links_of_kind
-from agentic.core.wrappers.building.examples import BuiltField, Example, Row, find_examples, wrapper_of_values
+from agentic.core.wrappers.building.examples import (
+    BuiltField,
+    Example,
+    Row,
+    find_examples,
+    is_shown,
+    wrapper_of_values,
+)
 from agentic.core.wrappers.building.offers import (
     Offer,
     OfferedField,
@@ -31,6 +38,7 @@ __all__ = [
     "find_paging",
     "find_rows",
     "globs_of",
+    "is_shown",
     "link_in_row",
     "links_of_kind",
     "next_link",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from agentic.core.linear import LinearPattern, compile_linear
 from agentic.core.wrappers.building.addresses import link_of
 from agentic.core.wrappers.candidates import MAX_TEXT_CHARS
 from agentic.core.wrappers.locators import Locator, LocatorKind
@@ -31,6 +32,7 @@ _NO_FRAGMENT = frozenset({"tr", "td", "th", "tbody", "thead", "tfoot"})
 """A row of these names cannot be read as a page of its own, so XPath does not find anything in it."""
 
 _STEADY = 0.8
+_ENOUGH = 2
 Key = tuple[object, ...]
 
 
@@ -85,12 +87,28 @@ def columns_of(tree: PageTree, rows: Sequence[int], *, has_lists: bool = False) 
 
 
 def write_row_locators(
-    index: SelectorIndex, rows: Sequence[int], column: RowColumn, words: frozenset[str]
+    index: SelectorIndex,
+    rows: Sequence[int],
+    column: RowColumn,
+    words: frozenset[str],
+    *,
+    among: RowColumn | None = None,
+    regex: str = "",
 ) -> list[Locator]:
     """Return selectors of a column within a row, of different kinds, those that last longest first.
 
     A selector gives the right part in each row that has it, and nothing in the others.
+
+    Args:
+        index: The page.
+        rows: The elements of the rows.
+        column: The column.
+        words: Words that speak for a name.
+        among: Equal parts; an expression takes the parts of the column from them.
+        regex: The expression.
     """
+    if among is not None:
+        return _picked(index, rows, column, among, compile_linear(regex), words)
     found: list[Locator] = []
     known: list[frozenset[Atom]] = []
     for selection in _selections(index, rows, column, words):
@@ -106,12 +124,36 @@ def write_row_locators(
     others = (*_labelled(index.tree, rows, column), *_counted(index.tree, rows, column))
     named = bool(column.label)
     for one in others:
-        if len(found) >= MAX_ROW_LOCATORS:
+        if len(found) >= (MAX_ROW_LOCATORS if "-child(" not in one.path else _ENOUGH):
             break
         if one.path not in {there.path for there in found}:
             is_first = named and one.kind is LocatorKind.XPATH and not one.path.startswith("//*")
             found.insert(0, one) if is_first else found.append(one)
     return found
+
+
+def _picked(
+    index: SelectorIndex,
+    rows: Sequence[int],
+    column: RowColumn,
+    among: RowColumn,
+    fitting: LinearPattern,
+    words: frozenset[str],
+) -> list[Locator]:
+    """Return selectors of equal parts: the first part that an expression fits is in the column."""
+    found: list[Locator] = []
+    for selection in _selections(index, rows, among, words):
+        hits = index.select(selection)
+        given = tuple(
+            next(
+                ((hit,) for hit in _within(hits, index.tree, row) if fitting.search(index.tree.text(hit))), ()
+            )
+            for row in rows
+        )
+        if given == column.parts:
+            found.append(Locator(LocatorKind.CSS, selection.css))
+    ways = _counted(index.tree, rows, among) if among.is_list else ()
+    return list(dict.fromkeys((*found[: MAX_ROW_LOCATORS - 1], *ways)))[:MAX_ROW_LOCATORS]
 
 
 # The parts of a row.
@@ -260,6 +302,28 @@ def attribute_column(tree: PageTree, rows: Sequence[int], tag: str, attr: str) -
     return _column(tree, parts, attr, "")
 
 
+def columns_at(tree: PageTree, rows: Sequence[int], numbers: Sequence[int]) -> list[RowColumn]:
+    """Return the elements of all rows that are at the places of some elements, by their names and classes."""
+    wanted: dict[Key, list[list[int]]] = {}
+    for number in numbers:
+        row = rows[bisect_right(rows, number) - 1]
+        wanted[_path(tree, row, number)] = [[] for _ in rows]
+    for place, row in enumerate(rows if wanted else ()):
+        for number in range(row, min(tree.ends[row], row + MAX_PARTS)):
+            found = wanted.get(_path(tree, row, number))
+            if found is not None and tree.text(number):
+                found[place].append(number)
+    return [_column(tree, parts, "", "", is_list=True) for parts in wanted.values()]
+
+
+def _path(tree: PageTree, row: int, number: int) -> Key:
+    steps: list[tuple[str, str]] = []
+    while number != row:
+        steps.insert(0, (tree.tags[number], _first_name(tree, number)))
+        number = tree.parents[number]
+    return tuple(steps)
+
+
 # Their selectors.
 
 
@@ -289,12 +353,26 @@ def _shared(atoms: Sequence[Sequence[Atom]]) -> list[Atom]:
 
 def _gives(hits: Sequence[int], tree: PageTree, rows: Sequence[int], column: RowColumn) -> bool:
     for row, parts in zip(rows, column.parts, strict=True):
-        start = bisect_left(hits, row)
-        there = hits[start : bisect_left(hits, tree.ends[row], start)]
-        wanted = parts if column.is_list else parts[:1]
-        if tuple(there if column.is_list else there[:1]) != wanted:
+        there = _within(hits, tree, row)
+        if column.is_list:
+            if tuple(there) != parts:
+                return False
+        elif not _is_part(tree, there[0] if there else None, parts, column.attr):
             return False
     return True
+
+
+def _within(hits: Sequence[int], tree: PageTree, row: int) -> Sequence[int]:
+    """Return the hits that are in a row."""
+    start = bisect_left(hits, row)
+    return hits[start : bisect_left(hits, tree.ends[row], start)]
+
+
+def _is_part(tree: PageTree, hit: int | None, parts: Sequence[int], attr: str) -> bool:
+    """Return whether an element is the part of a row; an empty one is as good as none."""
+    if not parts:
+        return hit is None or not value_at(tree, hit, attr)
+    return hit == parts[0]
 
 
 def _counted(tree: PageTree, rows: Sequence[int], column: RowColumn) -> Iterator[Locator]:
@@ -302,9 +380,12 @@ def _counted(tree: PageTree, rows: Sequence[int], column: RowColumn) -> Iterator
     if column.is_list:
         yield from _counted_list(tree, rows, column)
         return
-    for is_last in (False, True):
+    if all(not parts or parts[0] == row for row, parts in zip(rows, column.parts, strict=True)):
+        yield Locator(LocatorKind.CSS, ":scope")
+        return
+    for is_named, is_last in ((True, False), (True, True), (False, False), (False, True)):
         ways: Counter[tuple[str, ...]] = Counter(
-            _way(tree, row, parts[0], is_last=is_last)
+            _way(tree, row, parts[0], is_last=is_last, is_named=is_named)
             for row, parts in zip(rows, column.parts, strict=True)
             if parts
         )
@@ -326,22 +407,25 @@ def _counted_list(tree: PageTree, rows: Sequence[int], column: RowColumn) -> Ite
     yield Locator(LocatorKind.CSS, " > ".join((":scope", *way, tag)))
 
 
-def _way(tree: PageTree, row: int, number: int, *, is_last: bool) -> tuple[str, ...]:
+def _way(tree: PageTree, row: int, number: int, *, is_last: bool, is_named: bool = True) -> tuple[str, ...]:
+    """Return the steps from a row to an element: counted among its name, or among all elements."""
     steps: list[str] = []
     while number != row:
-        alike = [one for one in tree.children[tree.parents[number]] if tree.tags[one] == tree.tags[number]]
+        tag = tree.tags[number] if is_named else ""
+        alike = [one for one in tree.children[tree.parents[number]] if not tag or tree.tags[one] == tag]
         place = alike.index(number)
+        kind = "of-type" if is_named else "child"
         if is_last:
-            steps.insert(0, f"{tree.tags[number]}:nth-last-of-type({len(alike) - place})")
+            steps.insert(0, f"{tag}:nth-last-{kind}({len(alike) - place})")
         else:
-            steps.insert(0, f"{tree.tags[number]}:nth-of-type({place + 1})")
+            steps.insert(0, f"{tag}:nth-{kind}({place + 1})")
         number = tree.parents[number]
     return tuple(steps)
 
 
 def _leads_right(tree: PageTree, rows: Sequence[int], column: RowColumn, way: Sequence[str]) -> bool:
     for row, parts in zip(rows, column.parts, strict=True):
-        if _follow(tree, row, way) != (parts[0] if parts else None):
+        if not _is_part(tree, _follow(tree, row, way), parts, column.attr):
             return False
     return True
 
@@ -349,7 +433,7 @@ def _leads_right(tree: PageTree, rows: Sequence[int], column: RowColumn, way: Se
 def _follow(tree: PageTree, number: int, way: Sequence[str]) -> int | None:
     for step in way:
         tag, _, count = step.partition(":nth-")
-        alike = [one for one in tree.children[number] if tree.tags[one] == tag]
+        alike = [one for one in tree.children[number] if tag in ("", tree.tags[one])]
         place = int(count[count.index("(") + 1 : -1])
         if len(alike) < place:
             return None

@@ -9,8 +9,10 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+from agentic.core.linear import compile_linear
 from agentic.core.types import JSONValue
-from agentic.core.wrappers.building.matching import ExampleMatch, fits, is_amount_text, matches, reading_of
+from agentic.core.wrappers.building.expressions import expression_of, is_amount_text, label_in
+from agentic.core.wrappers.building.matching import ExampleMatch, fits, matches, reading_of
 from agentic.core.wrappers.candidates import MAX_ELEMENTS, MAX_TEXT_CHARS
 from agentic.core.wrappers.data import DataValue, read_data_values
 from agentic.core.wrappers.fingerprints import Fingerprint
@@ -20,6 +22,7 @@ from agentic.core.wrappers.locators import (
     Locator,
     LocatorKind,
     Place,
+    counted_from_body,
     unnamed_locators,
     write_locators,
 )
@@ -27,7 +30,7 @@ from agentic.core.wrappers.ranking import PageFacts, aims_of, rank
 from agentic.core.wrappers.selecting import SelectorIndex, cost_of
 from agentic.core.wrappers.tree import LABEL_CHARS, PageTree
 from agentic.core.wrappers.values import Kind, shape_of
-from agentic.core.wrappers.words import plain, words_of
+from agentic.core.wrappers.words import plain, text_words, words_of
 from agentic.core.wrappers.wrapper import Wrapper
 
 _TRIED = 10
@@ -117,6 +120,13 @@ def wrapper_of_values(
     return Wrapper(name, kind, bool(lists), locators=tuple(locators), fingerprint=shape)
 
 
+def is_shown(page: PageTree, value: str) -> bool:
+    """Return whether a page has a value: in a text, an attribute, its JSON-LD, `<meta>` or JSON."""
+    wanted = plain(value)
+    in_data = (text for one in read_data_values(page.document, page.url) for text in one.values)
+    return any(True for _ in matches(page, value)) or any(plain(text) == wanted for text in in_data)
+
+
 class _Page:
     """A page, and the examples of its record."""
 
@@ -144,6 +154,7 @@ class _Try(NamedTuple):
     hits: tuple[tuple[int, ...], ...]
     right: tuple[int, ...]
     wrong: tuple[int, ...]
+    label: str = ""
 
 
 def _padded(rows: Sequence[Row], count: int) -> list[Row]:
@@ -192,7 +203,11 @@ def _built(name: str, wrappers: Mapping[str, Wrapper], pages: Sequence[_Page]) -
     data = [] if attr else of_data[:_DATA_LOCATORS]
     kept = (*locators[: MAX_LOCATORS - len(data)], *(one.locator for one in data))
     examples = [pages[place].row[name] for place in best.right]
-    kind, regex = reading_of(best.match, examples, [texts[place] for place in best.right], texts)
+    kind, regex = reading_of(
+        best.match, examples, [texts[place] for place in best.right], texts, label=best.label
+    )
+    if best.label:
+        kept = (*kept, *_by_expression(places, regex))[:MAX_LOCATORS]
     label = tree.label(best.hits[shown[0]][0]) if best.hits[shown[0]] else ""
     return BuiltField(name, wrapper.is_list, kept, texts, label, attr, kind, regex, best.wrong)
 
@@ -237,8 +252,10 @@ def _best(
     best: tuple[tuple[float, ...], _Try] | None = None
     for place in shown[:3]:
         for match in _matches(name, wrappers, pages[place]):
-            for cost, hits in _ways(match, pages, place, words, is_list=wrapper.is_list):
-                tried = _judged(name, match, hits, pages, shown, is_list=wrapper.is_list)
+            for cost, hits, label in _ways(name, match, pages, place, words, is_list=wrapper.is_list):
+                tried = _judged(name, match, hits, pages, shown, is_list=wrapper.is_list)._replace(
+                    label=label
+                )
                 score = _rank_of(tried, pages, cost)
                 if best is None or score > best[0]:
                     best = score, tried
@@ -325,15 +342,26 @@ def _classes(tree: PageTree, number: int) -> Sequence[str]:
 
 def _named(tree: PageTree, number: int, words: frozenset[str]) -> float:
     """Return the share of the words of a field that its label or the names around an element have."""
-    there = {*tree.label_words(number), *tree.context(number)}
+    parent = tree.parents[number]
+    around = text_words(tree.text(parent)) if parent >= 0 and tree.length(parent) <= LABEL_CHARS else ()
+    there = {*tree.label_words(number), *tree.context(number), *around}
     return len(words & there) / len(words) if words else 0.0
 
 
 def _ways(
-    match: ExampleMatch, pages: Sequence[_Page], place: int, words: frozenset[str], *, is_list: bool
-) -> Iterator[tuple[float, tuple[tuple[int, ...], ...]]]:
-    """Yield how soon each way to the elements of a page may break, and its elements on all pages."""
+    name: str,
+    match: ExampleMatch,
+    pages: Sequence[_Page],
+    place: int,
+    words: frozenset[str],
+    *,
+    is_list: bool,
+) -> Iterator[tuple[float, tuple[tuple[int, ...], ...], str]]:
+    """Yield how soon each way to the elements of a page may break, its elements on all pages, its label."""
     page = pages[place]
+    if label := _own_label(name, match, page):
+        locator = _starting_with(page.tree, match.numbers[0], label)
+        yield TERM, tuple(tuple(locator.find(one.tree)[:1]) for one in pages), label
     for selection in page.index.selections(match.numbers, words, is_list=is_list):
         yield (
             cost_of(selection, words),
@@ -341,12 +369,42 @@ def _ways(
                 match.numbers if one is page else tuple(one.index.select(selection)[: None if is_list else 1])
                 for one in pages
             ),
+            "",
         )
-    for locator in unnamed_locators(Place(page.index, match.numbers), is_list=is_list):
+    there = Place(page.index, match.numbers)
+    unnamed = unnamed_locators(there, is_list=is_list)
+    for locator in (*unnamed, *counted_from_body(there, is_list=is_list)):
+        if _is_by_value(locator, pages):
+            continue
         hits = [locator.find(one.tree) for one in pages]
         if hits[place][: len(match.numbers)] == list(match.numbers):
             cost = TERM if locator.path.startswith(("//dt[", "//th[")) else NO_NAME
-            yield cost, tuple(tuple(there if is_list else there[:1]) for there in hits)
+            yield cost, tuple(tuple(there if is_list else there[:1]) for there in hits), ""
+
+
+def _own_label(name: str, match: ExampleMatch, page: _Page) -> str:
+    """Return the label that stands before a value in the same element, such as ``Author:``; else nothing."""
+    example = page.row[name]
+    if match.attr or match.reading not in ("part", "number", "date") or not isinstance(example, str):
+        return ""
+    return label_in(page.tree.text(match.numbers[0]))
+
+
+def _starting_with(tree: PageTree, number: int, label: str) -> Locator:
+    return Locator(LocatorKind.XPATH, f'//{tree.tags[number]}[starts-with(normalize-space(), "{label}")]')
+
+
+def _by_expression(places: Sequence[Place], regex: str) -> list[Locator]:
+    """Return a selector of elements among which an expression with a label takes the right one."""
+    tree, number = places[0].index.tree, places[0].numbers[0]
+    parent = tree.parents[number]
+    locator = Locator(LocatorKind.CSS, f"{tree.tags[parent]} > {tree.tags[number]}")
+    fitting = compile_linear(regex)
+    for place in places:
+        texts = ((hit, place.index.tree.text(hit)) for hit in locator.find(place.index.tree))
+        if next((hit for hit, text in texts if fitting.search(text)), None) != place.numbers[0]:
+            return []
+    return [locator]
 
 
 def _judged(
@@ -367,9 +425,26 @@ def _judged(
         for place in shown
         if fits(match, pages[place].tree, filled[place], pages[place].row[name], is_list=is_list)
     )
+    if match.reading == "part" and not _expression(name, match, filled, pages, right):
+        right = ()
     lacking = [place for place, page in enumerate(pages) if page.row.get(name) == ""]
     wrong = tuple(place for place in (*shown, *lacking) if place not in right and filled[place])
     return _Try(match, filled, right, wrong)
+
+
+def _expression(
+    name: str,
+    match: ExampleMatch,
+    hits: Sequence[tuple[int, ...]],
+    pages: Sequence[_Page],
+    right: Sequence[int],
+) -> str:
+    """Return an expression for the examples in the longer texts of elements; empty if none fits."""
+    texts = [
+        _value(page.tree, there[0], match.attr) for page, there in zip(pages, hits, strict=True) if there
+    ]
+    pairs = [(str(pages[at].row[name]), _value(pages[at].tree, hits[at][0], match.attr)) for at in right]
+    return expression_of(pairs, texts) if pairs else ""
 
 
 def _locators(
@@ -377,14 +452,21 @@ def _locators(
 ) -> list[Locator]:
     """Return locators that give these elements, and nothing else on pages without them."""
     lacking = [page for page, hits in zip(pages, best.hits, strict=True) if not hits]
-    found = write_locators(places, words, is_list=is_list)
+    found = [one for one in write_locators(places, words, is_list=is_list) if not _is_by_value(one, pages)]
     if lacking:
         found = [one for one in found if not any(one.find(page.tree) for page in lacking)] or found[:1]
     if best.match.attr:
-        return [one for one in found if one.kind is LocatorKind.CSS]
-    if len(found) < ENOUGH and not is_list:
-        more = (one for one in _by_label(places[0]) if one not in found)
+        found = [one for one in found if one.kind is LocatorKind.CSS]
+    if best.label:  # a selector that counts would take another element of a page without this one
+        found = [_starting_with(places[0].index.tree, places[0].numbers[0], best.label)]
+        return [one for one in found if _gives(one, pages, best.hits)]
+    if len(found) < ENOUGH and not is_list and not best.match.attr:
+        labelled = (one for one in _by_label(places[0]) if not _is_by_value(one, pages))
+        more = (one for one in labelled if one not in found)
         found += [one for one in more if _gives(one, pages, best.hits)][: ENOUGH - len(found)]
+    if len(found) < ENOUGH:
+        last = (one for one in counted_from_body(places[0], is_list=is_list) if one not in found)
+        found += [one for one in last if _gives(one, pages, best.hits, is_list=is_list)]
     return found
 
 
@@ -400,9 +482,20 @@ def _by_label(place: Place) -> Iterator[Locator]:
         yield Locator(LocatorKind.XPATH, f"{start}/following-sibling::*[1]")
 
 
-def _gives(locator: Locator, pages: Sequence[_Page], hits: Sequence[tuple[int, ...]]) -> bool:
+def _is_by_value(locator: Locator, pages: Sequence[_Page]) -> bool:
+    """Return whether a locator depends on a text that is the value of another field."""
+    if locator.kind is not LocatorKind.XPATH:
+        return False
+    values = {value for page in pages for value in page.row.values() if isinstance(value, str)}
+    return any(f'="{value}"]' in locator.path for value in values if value)
+
+
+def _gives(
+    locator: Locator, pages: Sequence[_Page], hits: Sequence[tuple[int, ...]], *, is_list: bool = False
+) -> bool:
+    end = None if is_list else 1
     return all(
-        tuple(locator.find(page.tree)[:1]) == there[:1] for page, there in zip(pages, hits, strict=True)
+        tuple(locator.find(page.tree)[:end]) == there[:end] for page, there in zip(pages, hits, strict=True)
     )
 
 

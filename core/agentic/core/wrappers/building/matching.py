@@ -7,6 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from agentic.core.wrappers.building.addresses import link_of
+from agentic.core.wrappers.building.expressions import (
+    MAX_PART_TEXT,
+    digits_of,
+    escaped,
+    expression_of,
+    is_amount_text,
+    span_of,
+)
 from agentic.core.wrappers.building.naming import day_of, is_price
 from agentic.core.wrappers.candidates import MAX_ELEMENTS, MAX_TEXT_CHARS
 from agentic.core.wrappers.tree import PageTree
@@ -19,13 +27,10 @@ SAME = 0.9
 SAME_LIST = 0.85
 Reading = Literal["same", "part", "number", "date", "like"]
 _SCORES: dict[Reading, float] = {"same": 3.0, "number": 2.0, "date": 2.0, "part": 1.0, "like": 0.5}
-_ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "data-src")
+_ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "aria-label", "data-src")
 _ADDRESSES = frozenset({"href", "src", "data-src"})
 _AMOUNT = re.compile(r"\d[\d.,'’  ]*")
-_PLAIN_AMOUNT = re.compile(r"[-+]?\d[\d.,]*")
-_MAX_AFFIX = 16
 _LONG = 40
-_DIGITS = r"[\d.,]+"
 
 
 class ExampleMatch(NamedTuple):
@@ -50,24 +55,48 @@ def matches(tree: PageTree, example: str) -> Iterator[ExampleMatch]:
         if 0 < tree.length(number) <= MAX_TEXT_CHARS:
             reading = read_as(tree.text(number), example)
             if reading is not None:
-                exact = 0.5 if reading == "number" and example in tree.text(number) else 0.0
-                yield ExampleMatch((number,), "", reading, _SCORES[reading] + exact)
+                yield ExampleMatch((number,), "", reading, _score(reading, tree.text(number), example))
+            elif is_joined(tree, number, example):
+                yield ExampleMatch((number,), "", "number", _SCORES["number"] + 0.5)
         attributes = tree.elements[number].attrs
         for attr in (*_ATTRIBUTES, *(key for key in attributes if key.startswith("data-"))):
             value = attributes.get(attr)
             if not isinstance(value, str) or not value.strip() or len(value) > MAX_TEXT_CHARS:
                 continue
-            if _holds(tree, number, attr, example):
-                yield ExampleMatch((number,), attr, "same", _SCORES["same"] - 0.5)
+            reading = _read_attribute(tree, number, attr, example)
+            if reading is not None:
+                yield ExampleMatch((number,), attr, reading, _score(reading, value, example) - 0.5)
 
 
-def _holds(tree: PageTree, number: int, attr: str, example: str) -> bool:
-    """Return whether an attribute of an element is an example value."""
+def is_joined(tree: PageTree, number: int, example: str) -> bool:
+    """Return whether an element has an amount whose fraction is in a part of its own: ``19<sup>50</sup>``."""
+    whole, fraction = digits_of(example)
+    if not whole or not is_amount_text(example) or tree.length(number) > MAX_AMOUNT_CHARS:
+        return False
+    amount = next(iter(_AMOUNT.findall(tree.text(number))), "")
+    behind = amount.strip().removeprefix(whole)
+    inner = range(number + 1, tree.ends[number])
+    return (
+        amount.startswith(whole)
+        and behind.isdecimal()
+        and behind.rstrip("0") == fraction
+        and any(tree.text(part) == behind for part in inner)
+    )
+
+
+def _score(reading: Reading, text: str, example: str) -> float:
+    exact = 0.5 if reading == "number" and example in text else 0.0
+    return _SCORES[reading] + exact - (len(text) / MAX_PART_TEXT if reading == "part" else 0.0)
+
+
+def _read_attribute(tree: PageTree, number: int, attr: str, example: str) -> Reading | None:
+    """Return how an example stands in an attribute of an element; None if it does not."""
     given = tree.elements[number].attrs.get(attr)
     value = given.strip() if isinstance(given, str) else ""
     if attr in _ADDRESSES:
-        return value == example or link_of(tree, number, attr) == example
-    return value == example or (bool(value) and read_as(value, example) == "same")
+        return "same" if value == example or link_of(tree, number, attr) == example else None
+    reading = read_as(value, example)
+    return reading if reading in ("same", "number", "date") else None
 
 
 def read_as(text: str, example: str) -> Reading | None:
@@ -77,7 +106,9 @@ def read_as(text: str, example: str) -> Reading | None:
     if not text:
         return None
     if is_amount_text(example):
-        return "number" if _same_amount(text, example) else None
+        if _same_amount(text, example):
+            return "number"
+        return "part" if span_of(text, example) is not None else None
     if plain(text) == plain(example) and plain(text):
         return "same"
     return _read_other(text, example)
@@ -87,14 +118,9 @@ def _read_other(text: str, example: str) -> Reading | None:
     day = day_of(example)
     if day is not None and day_of(text) == day:
         return "date"
-    if len(text) <= len(example) + _MAX_AFFIX and len(example) > 1 and _is_part(text, example):
+    if len(example) > 1 and span_of(text, example) is not None:
         return "part"
     return "like" if len(example) > _LONG and agreement(Kind.TEXT, [text], example) >= SAME else None
-
-
-def is_amount_text(example: str) -> bool:
-    """Return whether an example is nothing but a number."""
-    return len(example) <= MAX_AMOUNT_CHARS and bool(_PLAIN_AMOUNT.fullmatch(example.strip()))
 
 
 def fits(
@@ -110,9 +136,13 @@ def fits(
             return True
         return agreement(Kind.TEXT, texts, list(items)) >= SAME_LIST
     wanted = example if isinstance(example, str) else (example[0] if example else "")
+    reading: Reading | None
     if match.attr:
-        return _holds(tree, hits[0], match.attr, wanted)
-    reading = read_as(tree.text(hits[0]), wanted)
+        reading = _read_attribute(tree, hits[0], match.attr, wanted)
+    elif is_joined(tree, hits[0], wanted):
+        reading = "number"
+    else:
+        reading = read_as(tree.text(hits[0]), wanted)
     return reading is not None and (reading in ("same", match.reading) or match.reading in ("same", "like"))
 
 
@@ -121,6 +151,8 @@ def reading_of(
     examples: Sequence[str | Sequence[str]],
     found: Sequence[Sequence[str]],
     texts: Sequence[Sequence[str]],
+    *,
+    label: str = "",
 ) -> tuple[str, str]:
     """Return the type and the expression of a rule that reads examples from the texts that hold them.
 
@@ -129,6 +161,7 @@ def reading_of(
         examples: The values of some pages.
         found: The texts on these pages.
         texts: The texts on all pages.
+        label: The beginning that all these texts share; may be empty.
     """
     if match.attr in _ADDRESSES:
         return "url", ""
@@ -137,68 +170,19 @@ def reading_of(
         for example, one in zip(examples, found, strict=True)
         if isinstance(example, str) and one
     ]
-    readings = {read_as(text, example) for example, text in pairs}
+    readings = {read_as(text, example) or match.reading for example, text in pairs}
+    if "part" in readings:
+        kind = "number" if all(is_amount_text(example) for example, _ in pairs) else "string"
+        return kind, expression_of(pairs, [text for one in texts for text in one[:1]])
+    behind_label = f"^{escaped(label)}\\s?(.*)$" if label else ""
     if "number" in readings:
-        return "number", ""
-    if "date" in readings:
-        return "date", ""
-    if any(example != text for example, text in pairs):
-        return "string", _affixes(pairs, [text for one in texts for text in one[:1]])
-    return "string", ""
-
-
-def _affixes(pairs: Sequence[tuple[str, str]], texts: Sequence[str]) -> str:
-    """Return an expression for the value between a beginning and an end that all texts share; else empty."""
-    example, text = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
-    start = text.find(example)
-    if start < 0:
-        return ""
-    ahead, behind = text[:start], text[start + len(example) :]
-    is_shared = all(one.startswith(ahead) and one.endswith(behind) for one in texts)
-    is_right = all(one[len(ahead) : len(one) - len(behind)] == value for value, one in pairs)
-    if not (is_shared and is_right):
-        return ""
-    return f"^{_escaped(ahead)}(.*?){_escaped(behind)}$"
-
-
-def form_of(text: str) -> str:
-    """Return an expression for texts with other digits; empty for a text without digits, or a long one."""
-    if not any(map(str.isdigit, text)) or len(text) > MAX_AMOUNT_CHARS:
-        return ""
-    pieces: list[str] = []
-    for char in text:
-        if char.isdigit() or (char in ".," and pieces[-1:] == [_DIGITS]):
-            pieces += [] if pieces[-1:] == [_DIGITS] else [_DIGITS]
-        else:
-            pieces.append(_escaped(char))
-    return f"^{''.join(pieces)}$"
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{char}" if char in r"\.^$*+?{}[]|()" else char for char in text)
-
-
-def _is_part(text: str, example: str) -> bool:
-    start = text.find(example)
-    if start < 0:
-        return False
-    before, behind = text[:start][-1:], text[start + len(example) :][:1]
-    return not before.isalnum() and not behind.isalnum()
+        return "number", behind_label
+    return ("date" if "date" in readings else "string"), behind_label
 
 
 def _same_amount(text: str, example: str) -> bool:
     if len(text) > MAX_AMOUNT_CHARS:
         return False
     amounts = _AMOUNT.findall(text)
-    wanted = _digits(example)
-    return bool(amounts) and _digits(amounts[0]) == wanted and (len(amounts) == 1 or not is_price(text))
-
-
-def _digits(text: str) -> tuple[str, str]:
-    """Return the digits of an amount before and behind its decimal mark, without marks of thousands."""
-    kept = "".join(char for char in text if char.isdigit() or char in ".,").rstrip(".,")
-    place = max(kept.rfind("."), kept.rfind(","))
-    is_fraction = place >= 0 and len(kept) - place - 1 != 3
-    whole = kept[:place] if is_fraction else kept
-    fraction = kept[place + 1 :].rstrip("0") if is_fraction else ""
-    return "".join(char for char in whole if char.isdigit()), fraction
+    wanted = digits_of(example)
+    return bool(amounts) and digits_of(amounts[0]) == wanted and (len(amounts) == 1 or not is_price(text))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from agentic.core.reading.addresses import NEXT_ATTRIBUTES, absolute, base_of
 from agentic.core.wrappers.building.addresses import link_of
@@ -72,6 +72,7 @@ _COUNTING = frozenset({"seite", "p", "pg", "start", "offset", "from", "skip"})
 _LAST_WORDS = 4
 MAX_ADDRESS_CHARS = 300
 _MAX_PAGE = 100_000
+_MAX_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +162,21 @@ def _is_next(tree: PageTree, number: int) -> int:
     title = attributes.get("aria-label") or attributes.get("title") or ""
     if isinstance(title, str) and len(title) < 40 and any(word in _NEXT for word in text_words(title)[:2]):
         return 2 + named
-    if tree.text(number) in _SIGNS and _in_pager(tree, number):
+    if tree.text(number) in _SIGNS and (_in_pager(tree, number) or _counts_on(tree, number)):
         return 2
     return 1 if named and _looks_paged(tree, number) else 0
+
+
+def _counts_on(tree: PageTree, number: int) -> bool:
+    """Return whether the address of a link has a higher number in its query than the page has."""
+    here, there = urlsplit(tree.url), urlsplit(link_of(tree, number) or "")
+    mine, others = dict(parse_qsl(here.query)), dict(parse_qsl(there.query))
+    changed = [name for name in {**mine, **others} if mine.get(name) != others.get(name)]
+    if here.path != there.path or len(changed) != 1:
+        return False
+    old, new = mine.get(changed[0], "0"), others.get(changed[0], "")
+    is_count = all(one.isdecimal() and len(one) <= _MAX_DIGITS for one in (old, new))
+    return is_count and int(new) > int(old)
 
 
 def _near_names(tree: PageTree, number: int) -> tuple[str, ...]:
@@ -184,13 +197,19 @@ def _in_pager(tree: PageTree, number: int) -> bool:
 
 
 def _pager(tree: PageTree, number: int) -> int | None:
-    """Return the nearest element around a link whose name says that it holds links to pages."""
+    """Return the nearest element around a link whose name says that it holds links to pages.
+
+    An element around this link alone, such as `li.page-item`, is the last choice.
+    """
+    found: int | None = None
     for level, outer in enumerate(tree.ancestors(number)):
         if level == 4 or tree.tags[outer] in ("body", "main"):
-            return None
+            break
         if not _PAGER.isdisjoint(tree.names[outer]) and tree.length(outer) < 600:
-            return outer
-    return None
+            if tree.tags[outer : tree.ends[outer]].count("a") > 1:
+                return outer
+            found = outer if found is None else found
+    return found
 
 
 def _next_selectors(tree: PageTree, number: int) -> Iterator[str]:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
 from agentic.core.linear import compile_linear
-from agentic.core.wrappers.building.columns import RowColumn, attribute_column, columns_of, write_row_locators
+from agentic.core.wrappers.building.columns import (
+    RowColumn,
+    attribute_column,
+    columns_at,
+    columns_of,
+    write_row_locators,
+)
 from agentic.core.wrappers.building.examples import Example, Row
-from agentic.core.wrappers.building.matching import ExampleMatch, form_of, matches, reading_of
+from agentic.core.wrappers.building.expressions import form_of, label_in
+from agentic.core.wrappers.building.matching import ExampleMatch, matches, reading_of
+from agentic.core.wrappers.building.naming import type_of
 from agentic.core.wrappers.building.offers import (
     MAX_OFFERED_ROWS,
     Offer,
@@ -31,6 +40,12 @@ MAX_MATCHES = 200
 _TRIED = 8
 _ROWS = 3
 _FIELDS = 2
+_LIKELY = 0.75
+_ENOUGH = 2
+_BY_FORM = 0.85
+_BY_LABEL = 1.1
+"""Likeness of parts that are found by their form, or by the label that they begin with."""
+
 Places = Mapping[str, Sequence[ExampleMatch]]
 
 
@@ -54,6 +69,24 @@ class _Shown(NamedTuple):
     place: int
     matches: Sequence[ExampleMatch]
     value: Example
+
+
+class _Try(NamedTuple):
+    """A column that may be a field.
+
+    Attributes:
+        column: Its parts.
+        among: Equal parts that an expression picks these from.
+        form: Expression for the texts of the parts that are picked.
+        label: The beginning of these texts.
+        likeness: How like the values of unusual rows are to the others, from 0 to 1; more with a label.
+    """
+
+    column: RowColumn
+    among: RowColumn | None = None
+    form: str = ""
+    label: str = ""
+    likeness: float = 1.0
 
 
 class _Group(NamedTuple):
@@ -127,13 +160,27 @@ def are_rows(found: FoundRows, index: SelectorIndex, examples: Sequence[Row]) ->
     rows = found.offer.rows
     if found.offer.reaches_next:
         rows = (index.tree.parents[rows[0]],)
-    return not all(_is_elsewhere(index.tree, rows, examples[0][name]) for name in inside)
+    lists = [rows, *_like(index.tree, rows, examples[0])]
+    return not all(_is_elsewhere(index.tree, lists, examples[0][name]) for name in inside)
 
 
-def _is_elsewhere(tree: PageTree, rows: Sequence[int], value: Example) -> bool:
-    """Return whether a value stands outside of rows, too."""
+def _like(tree: PageTree, rows: Sequence[int], example: Row) -> Iterator[tuple[int, ...]]:
+    """Yield the rows of other lists that show two values of an example in a row: promoted ones, as a rule."""
+    known = [{name: _matches(tree, value) for name, value in example.items()}]
+    for group in row_groups(tree):
+        if tree.tags[group[0]] == tree.tags[rows[0]] and group[0] not in rows:
+            there = _located(tree, group, known)
+            if there is not None and len(there.located) >= _FIELDS:
+                yield group
+
+
+def _is_elsewhere(tree: PageTree, lists: Sequence[Sequence[int]], value: Example) -> bool:
+    """Return whether a value stands outside of the rows of lists, too."""
     places = [match.numbers[0] for match in _matches(tree, value) if match.reading != "part"]
-    return any(_row_of(tree, rows, place) is None and _is_leaf(tree, place) for place in places)
+    return any(
+        _is_leaf(tree, place) and all(_row_of(tree, rows, place) is None for rows in lists)
+        for place in places
+    )
 
 
 def _is_leaf(tree: PageTree, number: int) -> bool:
@@ -170,11 +217,18 @@ def _located(tree: PageTree, rows: tuple[int, ...], known: Sequence[Places]) -> 
                     names.setdefault(place, set()).add(name)
         if not names:
             return None
-        best = max(names, key=lambda place: (len(names[place]), -place))
+        best = max(names, key=lambda place: _fullness(place, names, absent))
         taken.append(best)
         absent |= {name for name in fields if name not in names[best]}
     located = {name for fields in known for name in fields} - absent
     return _Group(rows, tuple(taken), tuple(sorted(located))) if located else None
+
+
+def _fullness(place: int, names: Mapping[int, set[str]], absent: set[str]) -> tuple[float, ...]:
+    """Return how sure a row is the one of an example: by the values in it; rare values say more."""
+    here = names[place]
+    spread = Counter(name for there in names.values() for name in there)
+    return len(here - absent), len(here), sum(1 / spread[name] for name in here), -place
 
 
 def _found(
@@ -192,10 +246,9 @@ def _found(
             if name in row
         ]
         is_list = any(not isinstance(one.value, str) for one in shown)
-        there = (
-            [one for one in lists if one.is_list] if is_list else [*columns, *_attributes(index, rows, shown)]
-        )
-        field = _field(index, rows, there, name, shown)
+        several = [one for one in lists if one.is_list]
+        tries = [_Try(one) for one in several] if is_list else _tries(index, rows, columns, several, shown)
+        field = _field(index, rows, tries, name, shown)
         if field is not None:
             fields.append(field)
     offer = offer_of(index, group.rows, columns, fields) if fields else None
@@ -206,45 +259,108 @@ def _found(
 
 
 def _field(
-    index: SelectorIndex,
-    rows: Sequence[int],
-    columns: Sequence[RowColumn],
-    name: str,
-    shown: Sequence[_Shown],
+    index: SelectorIndex, rows: Sequence[int], tries: Iterable[_Try], name: str, shown: Sequence[_Shown]
 ) -> OfferedField | None:
     """Return the column that holds the examples of a field."""
     best: tuple[tuple[float, ...], OfferedField] | None = None
-    is_list = any(not isinstance(one.value, str) for one in shown)
-    for order, there in enumerate(columns):
-        held = [match for one in shown if (match := _held(there, one)) is not None]
+    for order, tried in enumerate(tries):
+        column = tried.column
+        held = [match for one in shown if (match := _held(column, one)) is not None]
         if len(held) < len(shown):
             continue
-        column, template = (
-            (there, "") if is_list or not there.is_list else _of_form(index.tree, there, held[0])
-        )
-        if column.filled < len(shown):
-            continue
-        locators = write_row_locators(index, rows, there if template else column, frozenset(words_of(name)))
-        if not locators:
-            continue
         found = [column.texts[one.place] for one in shown]
-        kind, regex = reading_of(held[0], [one.value for one in shown], found, column.texts)
+        kind, regex = reading_of(
+            held[0], [one.value for one in shown], found, column.texts, label=tried.label
+        )
         if held[0].reading == "part" and not regex:
             continue  # the value stands somewhere in a longer text
-        field = OfferedField(
-            name,
-            column.label,
-            tuple(locators),
-            column.texts,
-            column.is_list,
-            column.attr,
-            kind,
-            regex or template,
+        regex = regex or tried.form
+        among = tried.among if regex else None
+        locators = write_row_locators(
+            index, rows, column, frozenset(words_of(name)), among=among, regex=regex
         )
-        score = (held[0].score, column.filled, sum(one.kind is LocatorKind.CSS for one in locators), -order)
+        if not locators:
+            continue
+        field = OfferedField(
+            name, column.label, tuple(locators), column.texts, column.is_list, column.attr, kind, regex
+        )
+        count = sum(one.kind is LocatorKind.CSS for one in locators)
+        is_likely = tried.likeness >= _LIKELY
+        score = (held[0].score, is_likely, column.filled, min(count, _ENOUGH), tried.likeness, count, -order)
         if best is None or score > best[0]:
             best = score, field
     return None if best is None else best[1]
+
+
+def _tries(
+    index: SelectorIndex,
+    rows: Sequence[int],
+    columns: Sequence[RowColumn],
+    several: Sequence[RowColumn],
+    shown: Sequence[_Shown],
+) -> Iterator[_Try]:
+    """Yield the columns that may hold the examples of a field with one value in a row."""
+    among = {number for column in several for parts in column.parts for number in parts}
+    known = set(among)
+    for column in columns:
+        numbers = {number for parts in column.parts for number in parts}
+        known |= numbers
+        if not numbers <= among:
+            yield _Try(column)
+    for column in _attributes(index, rows, shown):
+        yield _Try(column)
+    outer = [
+        match.numbers[0]
+        for match in shown[0].matches
+        if not match.attr and match.reading != "part" and match.numbers[0] not in (*known, *rows)
+        if _row_of(index.tree, rows, match.numbers[0]) == shown[0].place
+    ]
+    for column in (*several, *columns_at(index.tree, rows, outer)):
+        yield from _variants(index.tree, column, shown[0])
+
+
+def _variants(tree: PageTree, column: RowColumn, shown: _Shown) -> Iterator[_Try]:
+    """Yield columns that take one of several equal parts of each row, and have the value of an example.
+
+    Rows may lack some of the parts: they are counted from the first, from the last, or have a form or label.
+    """
+    if column.attr:
+        return
+    parts = column.parts[shown.place]
+    for match in shown.matches:
+        if match.attr or match.numbers[0] not in parts:
+            continue
+        place = parts.index(match.numbers[0])
+        last = place - len(parts) + 1
+        first_way = _chosen(column, [row[place : place + 1] for row in column.parts])
+        last_way = _chosen(
+            column, [row[last - 1 : last or None] if len(row) >= 1 - last else () for row in column.parts]
+        )
+        usual = Counter(map(len, filter(None, column.parts))).most_common(1)[0][0]
+        for way in dict.fromkeys((first_way, last_way)):
+            yield _Try(way, likeness=_likeness(way, column, usual))
+        formed, form = _of_form(tree, column, match)
+        if form:
+            yield _Try(formed, column, form=form, likeness=_BY_FORM)
+        if label := label_in(tree.text(match.numbers[0])):
+            fitting = [
+                [part for part in row if tree.text(part).startswith(label)][:1] for row in column.parts
+            ]
+            yield _Try(_chosen(column, fitting), column, label=label, likeness=_BY_LABEL)
+
+
+def _likeness(way: RowColumn, column: RowColumn, usual: int) -> float:
+    """Return how far the values of unusual rows are like the values of rows with as many parts as usual."""
+    values = [texts[0] if texts else "" for texts in way.texts]
+    counts = Counter(values)
+    common = [text for text, parts in zip(values, column.parts, strict=True) if text and len(parts) == usual]
+    others = [text for text, parts in zip(values, column.parts, strict=True) if text and len(parts) != usual]
+    if not common or not others:
+        return 1.0
+    kind = type_of(common)
+    same = sum(type_of([text]) == kind for text in others) / len(others)
+    again = [sum(counts[text] > 1 for text in some) / len(some) for some in (common, others)]
+    return (same + 1 - abs(again[0] - again[1])) / 2
 
 
 def _attributes(index: SelectorIndex, rows: Sequence[int], shown: Sequence[_Shown]) -> list[RowColumn]:
@@ -271,10 +387,9 @@ def _of_form(tree: PageTree, column: RowColumn, match: ExampleMatch) -> tuple[Ro
 
     Rows have several equal parts, and not all of them: `<span>$5</span><span>2026-01-01</span>`.
     """
-    text = tree.text(match.numbers[0])
-    form = form_of(text)
+    form = form_of(tree.text(match.numbers[0]))
     if not form:
-        return _chosen(column, [parts[:1] for parts in column.parts]), ""
+        return column, ""
     fitting = compile_linear(form)
     picked = [
         tuple(part for part, shown in zip(parts, texts, strict=True) if fitting.fullmatch(shown))[:1]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from agentic.core.wrappers.candidates import MAX_ELEMENTS
+from agentic.core.wrappers.selecting import is_durable
 from agentic.core.wrappers.tree import PageTree
 
 MIN_ROWS = 2
@@ -40,7 +41,7 @@ def row_groups(tree: PageTree) -> list[tuple[int, ...]]:
             for key in _places(tree, parent, tree.tags[group[0]]):
                 alike.setdefault(key, []).append(group)
     for groups in alike.values():
-        for merged in _merged(shapes, groups):
+        for merged in _merged(tree, shapes, groups):
             found.setdefault(merged)
     return [group for group in found if MIN_ROWS <= len(group) <= MAX_ROWS]
 
@@ -114,11 +115,11 @@ def _places(tree: PageTree, parent: int, tag: str) -> Iterator[tuple[object, ...
         way.append(tree.tags[outer])
 
 
-def _merged(shapes: _Shapes, groups: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+def _merged(tree: PageTree, shapes: _Shapes, groups: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
     kinds: list[list[tuple[int, ...]]] = []
     for group in groups:
         for kind in kinds:
-            if shapes.alike(kind[0][0], group[0]):
+            if shapes.alike(kind[0][0], group[0]) and not _are_apart(tree, kind[0][0], group[0]):
                 kind.append(group)
                 break
         else:
@@ -127,6 +128,18 @@ def _merged(shapes: _Shapes, groups: Sequence[tuple[int, ...]]) -> Iterator[tupl
     for kind in kinds:
         if len(kind) > 1:
             yield tuple(sorted(number for group in kind for number in group))
+
+
+def _are_apart(tree: PageTree, one: int, other: int) -> bool:
+    """Return whether the elements around two rows have classes of other meanings: `ul.menu`, `ul.results`."""
+    around = zip(tree.ancestors(one), tree.ancestors(other), strict=False)
+    for mine, others in islice(around, _LEVELS):
+        if mine == others:
+            return False
+        names = [{name for name in _classes(tree, outer) if is_durable(name)} for outer in (mine, others)]
+        if all(names) and names[0].isdisjoint(names[1]):
+            return True
+    return False
 
 
 def _classes(tree: PageTree, number: int) -> frozenset[str]:

@@ -106,5 +106,8 @@ def tree_of(page: Page) -> PageTree:
     from agentic.core.wrappers import PageTree
 
     if not page.is_html:
-        raise OptionError(f"{page.final_url} is {page.content_type}, not HTML; give a page that people read")
+        kind = page.content_type
+        reader = "feed" if "xml" in kind else "json" if "json" in kind else ""
+        other = f", or write a pipeline with the actor `{reader}`" if reader else ""
+        raise OptionError(f"{page.final_url} is {kind}, not HTML; give a page that people read{other}")
     return PageTree(parse(page.text, positions=False), page.final_url)
