@@ -285,6 +285,7 @@ def _rank_of(tried: _Try, pages: Sequence[_Page], cost: float) -> tuple[float, .
     varies = len(set(texts)) > 1 or len(texts) < 2
     return (
         len(tried.right) - len(tried.wrong),
+        tried.match.reading != "part" or bool(tried.label),  # a part of a longer text is the last choice
         sum(map(bool, tried.hits)),
         varies,
         cost < NO_NAME,
