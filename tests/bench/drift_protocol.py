@@ -77,6 +77,11 @@ class Pair(NamedTuple):
     more_old: Sequence[LabelledPage]
     more_new: Sequence[LabelledPage]
 
+    def forget(self) -> None:
+        """Let go of the trees of its pages."""
+        for page in (self.old, self.new, *self.more_old, *self.more_new):
+            page.forget()
+
 
 def without_answers(text: str) -> Document:
     """Return a page without its JSON-LD, which are the labels."""
@@ -115,7 +120,7 @@ def _same(pages: Sequence[LabelledPage]) -> Iterator[Pair]:
         if (new.day - old.day).days < MIN_DAYS["same"] or count == MAX_PER_HOST:
             continue
         count += 1
-        yield Pair(old, new, _near(pages, old, {key}), _near(pages, new, {key}))
+        yield Pair(old, new, near_pages(pages, old, {key}), near_pages(pages, new, {key}))
 
 
 def _cross(pages: Sequence[LabelledPage]) -> Iterator[Pair]:
@@ -124,10 +129,10 @@ def _cross(pages: Sequence[LabelledPage]) -> Iterator[Pair]:
     if old.key == new.key or (new.day - old.day).days < MIN_DAYS["cross"]:
         return
     keys = {old.key, new.key}
-    yield Pair(old, new, _near(ordered, old, keys), _near(ordered, new, keys))
+    yield Pair(old, new, near_pages(ordered, old, keys), near_pages(ordered, new, keys))
 
 
-def _near(pages: Sequence[LabelledPage], page: LabelledPage, keys: set[str]) -> list[LabelledPage]:
+def near_pages(pages: Sequence[LabelledPage], page: LabelledPage, keys: set[str]) -> list[LabelledPage]:
     """Return up to three pages of other keys, the nearest in time first."""
     others = [one for one in pages if one.key not in keys and abs((one.day - page.day).days) <= 400]
     found: dict[str, LabelledPage] = {}

@@ -60,7 +60,7 @@ ALLOWED = {
     "agentic.core.wrappers.data": "each character decides",
     "agentic.core.wrappers.selecting": "names of at most 40 characters, or each character decides",
     "agentic.core.wrappers.tree": "names of elements: each character decides",
-    "agentic.core.wrappers.values": "texts of at most 80 characters",
+    "agentic.core.wrappers.values": "texts of at most 80 characters, or each character decides",
     "agentic.core.wrappers.words": "single characters",
     "agentic.executors.commands.executions.exporting": "single characters",
     "agentic.executors.commands.runs.views": "ids of our own: of fixed length",

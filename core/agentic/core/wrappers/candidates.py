@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.values import Shape, shape_of
+from agentic.core.wrappers.words import plain
 
 MAX_GROUP = 200
 MAX_SHOWN = 60
 MAX_ELEMENTS = 20_000
 """Later elements of a page are not considered: the work for a page is bounded."""
+
+MAX_COLUMNS = 4
+"""Elements of one name side by side that may be columns: of a table without classes."""
 
 MAX_TEXT_CHARS = 4_000
 _EMPTY = frozenset(["br", "hr", "img", "input", "link", "meta", "button", "path"])
@@ -31,6 +36,11 @@ class Candidate:
     def __init__(self, numbers: tuple[int, ...], texts: tuple[str, ...]) -> None:
         self.numbers = numbers
         self.texts = texts
+
+    @cached_property
+    def plain(self) -> tuple[str, ...]:
+        """The texts as letters and digits only."""
+        return tuple(map(plain, self.texts))
 
     @cached_property
     def shape(self) -> Shape:
@@ -71,13 +81,12 @@ class Candidates:
 
     @cached_property
     def groups(self) -> list[Candidate]:
-        """Two or more elements of one kind below one element, up to three levels deep."""
+        """Two or more elements: of one class, or in one place up to three levels below one element."""
         tree = self.tree
         seen: set[tuple[int, ...]] = set()
         found = []
         for numbers in self._repeated():
-            short = (number for number in numbers if 0 < tree.length(number) <= MAX_TEXT_CHARS)
-            shown = tuple(number for number in short if tree.text(number))
+            shown = tuple(number for number in numbers if tree.text(number))
             if len(shown) < 2 or shown in seen:
                 continue
             seen.add(shown)
@@ -86,21 +95,36 @@ class Candidates:
 
     def _repeated(self) -> Iterator[list[int]]:
         tree = self.tree
+        alike = Counter(zip(tree.parents, tree.tags, strict=True))
+        passed: Counter[tuple[int, str]] = Counter()
         by: dict[tuple[int | str, ...], list[int]] = {}
         for number, tag in enumerate(tree.tags[:MAX_ELEMENTS]):
-            if tag in _EMPTY:
+            beside = tree.parents[number], tag
+            passed[beside] += 1
+            if tag in _EMPTY or not 0 < tree.length(number) <= MAX_TEXT_CHARS:
                 continue
-            first = _first_class(tree, number)
+            names = _names_of_class(tree, number)
+            if names:
+                by.setdefault((tag, names[-1]), []).append(number)
+            column = passed[beside] if 1 < alike[beside] <= MAX_COLUMNS else 0
             path: tuple[str, ...] = (tag,)
             for level, outer in enumerate(tree.ancestors(number)):
                 if level == 3:
                     break
                 by.setdefault((outer, *path), []).append(number)
-                if first and level:
-                    by.setdefault((outer, tag, "." + first), []).append(number)
+                if level:
+                    for name in names:
+                        by.setdefault((outer, tag, name), []).append(number)
+                    if column:
+                        by.setdefault((outer, column, *path), []).append(number)
                 path = (tree.tags[outer], *path)
         return (numbers for numbers in by.values() if 2 <= len(numbers) <= MAX_GROUP)
 
 
-def _first_class(tree: PageTree, number: int) -> str:
-    return next((value.split(" ", 1)[0] for key, value in tree.attributes[number] if key == "class"), "")
+def _names_of_class(tree: PageTree, number: int) -> tuple[str, ...]:
+    """Return the first class of an element, and all of them: items differ by the last, columns by any."""
+    for key, value in tree.attributes[number]:
+        if key == "class" and value:
+            first, _, others = value.partition(" ")
+            return ("." + first, "." + value) if others else ("." + first,)
+    return ()

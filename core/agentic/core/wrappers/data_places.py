@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import islice
 
 from agentic.core.wrappers.locators import Locator, LocatorKind
 from agentic.core.wrappers.ranking import PageFacts
@@ -45,12 +46,10 @@ def equal_places(texts: Sequence[str], pages: Sequence[PageFacts]) -> list[Locat
         return []
 
     def is_equal(locator: Locator) -> bool:
-        return all(
-            [plain(one) for one in page.texts_at(locator, is_list=False)] == [text]
-            for page, text in zip(pages, wanted, strict=True)
-        )
+        there = zip(pages[1:], wanted[1:], strict=True)
+        return all([*map(plain, page.texts_at(locator, is_list=False))] == [text] for page, text in there)
 
-    return [one for one in pages[0].data if is_equal(one)][:MAX_PLACES]
+    return [*islice(filter(is_equal, pages[0].data_by_text.get(wanted[0], ())), MAX_PLACES)]
 
 
 def named_places(wrapper: Wrapper, page: PageFacts, shown: Collection[str]) -> list[Locator]:

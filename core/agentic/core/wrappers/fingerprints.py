@@ -162,6 +162,7 @@ def _rivals(
     tree: PageTree, kind: Kind, first: int, amount: object, own: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the words before other values of the same kind near the field: those that it is not."""
+    known = {*own, *text_words(tree.text(first))}
     found: dict[str, float] = {}
     for number in _near(tree, first, 0.6):
         if tree.length(number) > 200 or number == first or tree.ends[number] - number > 3:
@@ -171,6 +172,6 @@ def _rivals(
         if value is None or value == amount:
             continue
         for word in (*tree.label_words(number)[-3:], *text_words(text)[:3]):
-            if word not in own and not word[0].isdigit():
+            if word not in known and not word[0].isdigit():
                 found[word] = found.get(word, 0.0) + 1.0
     return _largest({word: 1.0 for word, count in found.items() if count <= 8}, MAX_RIVALS)

@@ -142,15 +142,17 @@ def _positional(place: Place, *, is_list: bool) -> Iterator[Locator]:
     """Yield selectors that count elements below one with a name of its own: the last resort."""
     tree = place.index.tree
     number = place.numbers[0]
-    if is_list and len({tree.parents[one] for one in place.numbers}) > 1:
+    is_column = is_list and len({tree.parents[one] for one in place.numbers}) > 1
+    step = _counted(tree, number)
+    if is_column and any(_counted(tree, one) != step for one in place.numbers):
         return
-    steps = [tree.tags[number] if is_list else _counted(tree, number)]
+    steps = [tree.tags[number] if is_list and not is_column else step]
     for outer in islice(tree.ancestors(number), MAX_STEPS):
         names = [atom for atom in place.index.atoms(outer) if atom.kind in _NAMES or atom.tag in _PARTS]
         for atom in sorted(names, key=lambda atom: not is_durable(atom.value)):
-            if place.index.select(Selection(None, atom))[:1] == [outer]:
+            if is_column or place.index.select(Selection(None, atom))[:1] == [outer]:
                 yield Locator(LocatorKind.CSS, " > ".join((atom.css, *steps)))
-        steps.insert(0, _counted(tree, outer))
+        steps.insert(0, tree.tags[outer] if is_column else _counted(tree, outer))
 
 
 def _counted(tree: PageTree, number: int) -> str:

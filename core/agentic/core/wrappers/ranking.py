@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -36,7 +37,7 @@ LIKE_TIMES = 2.5
 TELLING = 5.0
 """Added where chance cannot explain that a text is the stored one."""
 
-MAX_SCORED = 140
+MAX_SCORED = 80
 SHORT = 40
 ORDER = FEATURES.index("order")
 MAX_TIMES = 8.0
@@ -79,6 +80,14 @@ class PageFacts:
     def data(self) -> dict[Locator, tuple[str, ...]]:
         """The values that the page holds as data."""
         return dict(read_data_values(self.tree.document, self.tree.url))
+
+    @cached_property
+    def data_by_text(self) -> Mapping[str, Sequence[Locator]]:
+        """The places of data by their first text, as letters and digits only."""
+        found: dict[str, list[Locator]] = defaultdict(list)
+        for locator, values in self.data.items():
+            found[plain(values[0])].append(locator)
+        return found
 
     def texts_at(self, locator: Locator, *, is_list: bool) -> tuple[str, ...]:
         """Return the texts that a locator leads to, shown or held as data; the first unless it is a list."""
@@ -222,18 +231,16 @@ def _most_like(tree: PageTree, aim: Aim, candidates: list[Candidate], known: JSO
     if len(candidates) <= MAX_SCORED:
         return candidates
     learnt = aim.fingerprint
-    words = [word for word in aim.words if word in tree.frequencies]
+    near = tree.nearness_to(aim.words)
     wanted = {plain(str(one)) for one in (known if isinstance(known, list) else [known])} | aim.seen
     longest = 2 * max(map(len, wanted)) + SHORT
     tag = learnt.path[0] if learnt.path else ""
 
     def cheap(one: Candidate) -> float:
         first = one.numbers[0]
-        context = tree.context(first)
-        near = max([context[word] for word in words if word in context], default=0.0)
         is_wanted = tree.length(first) < longest and tree.plain(first) in wanted
         alike = 3 * math.exp(-1.2 * abs(one.size - learnt.length)) + 2 * likeness(one.shape, learnt.shape)
-        return alike + 2 * near + (tree.tags[first] == tag) + 10 * is_wanted
+        return alike + 2 * near[first] + (tree.tags[first] == tag) + 10 * is_wanted
 
     kept = sorted(range(len(candidates)), key=lambda index: -cheap(candidates[index]))[:MAX_SCORED]
     return [candidates[index] for index in sorted(kept)]

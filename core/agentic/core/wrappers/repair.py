@@ -17,27 +17,26 @@ from agentic.core.wrappers.locators import (
     unnamed_locators,
     write_locators,
 )
+from agentic.core.wrappers.old_places import OldPlace
 from agentic.core.wrappers.ranking import (
-    ALIKE,
     MIN_PLAUSIBLE,
     CandidateTable,
     PageFacts,
     Ranked,
     aims_of,
     likely,
-    still_fits,
     table_of,
 )
 from agentic.core.wrappers.scoring import Aim, Scorer, plausibility, trust_of
 from agentic.core.wrappers.selecting import is_frail
 from agentic.core.wrappers.tree import PageTree
-from agentic.core.wrappers.values import Kind, agreement, read_value
+from agentic.core.wrappers.values import AGREES, Kind, read_value
 from agentic.core.wrappers.words import plain
 from agentic.core.wrappers.wrapper import Wrapper
 
 MAX_CHOICES = 10
 MAX_PAGES = 6
-ACCEPT = {(False, False): 0.5, (False, True): 0.35, (True, False): 0.45, (True, True): 0.2}
+ACCEPT = {(False, False): 0.5, (False, True): 0.35, (True, False): 0.25, (True, True): 0.2}
 """Least probability of an accepted place, by: its row is stored, there are several pages.
 
 Measured by ``tests/bench/drift.py``: each keeps wrong places at a few in a hundred.
@@ -50,7 +49,6 @@ SURE = 0.8
 OTHER_PAGE = 0.4
 """How much a further page counts: pages of one layout are not independent of each other."""
 
-AGREES = 0.9
 AGREEMENT = 5.0
 """Added for each further page with its own stored value there: chance does not hit two."""
 
@@ -199,6 +197,8 @@ class _Repair:
         self._accept = {name: accept if accept is not None else self._least(name) for name in wrappers}
         self._trust = trust_of(self._pages[0].tree, [wrapper.fingerprint for wrapper in wrappers.values()])
         self._tables: dict[str, CandidateTable] = {}
+        self._known_trails: dict[tuple[str, tuple[int, ...]], list[list[list[int]]]] = {}
+        self._tables_there: dict[tuple[str, int, tuple[int, ...]], CandidateTable | None] = {}
         self._alike: dict[str, dict[tuple[int, ...], tuple[Candidate, ...]]] = {}
 
     def chosen(self, name: str, choice: PlaceChoice) -> Found | Abstained:
@@ -211,31 +211,15 @@ class _Repair:
         return ACCEPT[has_row, len(self._pages) > 1]
 
     def fields(self, broken: Collection[str]) -> dict[str, Found | Abstained]:
-        fitting = [name for name in broken if self._still_fits(self._wrappers[name])]
-        kept = {name for name in fitting if not self._is_doubtful(self._wrappers[name])}
+        old = {name: OldPlace(self._wrappers[name], self._pages) for name in broken}
+        kept = {name for name, place in old.items() if place.fits and not place.is_doubtful}
         repaired = self._repaired([name for name in broken if name not in kept])
-        kept |= {
-            name
-            for name in fitting
-            if name in repaired and not _is_proven(self._wrappers[name], repaired[name])
-        }
+        for name, result in repaired.items():
+            evidence = result.evidence if isinstance(result, Found) else ()
+            stored = [(one.old, one.new) for one in evidence if one.old is not None]
+            if old[name].fits and not old[name].is_disproved_by(stored):
+                kept.add(name)
         return {name: _kept(name) if name in kept else repaired[name] for name in broken}
-
-    def _still_fits(self, wrapper: Wrapper) -> bool:
-        """Return whether the old place gives something that fits on half of the pages at least."""
-        fits = [
-            still_fits(wrapper, _texts_at(page, wrapper), page.row.get(wrapper.name)) for page in self._pages
-        ]
-        return 2 * sum(fits) >= len(fits)
-
-    def _is_doubtful(self, wrapper: Wrapper) -> bool:
-        """Return whether the old place gives other values than the stored ones on all of several pages."""
-        agreed = [
-            agreement(wrapper.kind, _texts_at(page, wrapper), known)
-            for page in self._pages
-            if (known := page.row.get(wrapper.name)) is not None
-        ]
-        return len(agreed) > 1 and max(agreed) < ALIKE
 
     def _repaired(self, broken: Collection[str]) -> dict[str, Found | Abstained]:
         anchors = [self._working(page, broken) for page in self._pages]
@@ -271,8 +255,7 @@ class _Repair:
         best = [one for one, _ in families]
         self._alike[name] = {one.candidate.numbers: others for one, others in families}
         scores = [
-            one.score
-            + (self._on_others(name, aim, one, scorers) if one.score > best[0].score - FAR else FAR_AWAY)
+            one.score + (self._on_others(name, one, scorers) if one.score > best[0].score - FAR else FAR_AWAY)
             for one in best
         ]
         top = max(0.0, *scores) if scores else 0.0
@@ -298,17 +281,15 @@ class _Repair:
         table = self._tables[name] = table_of(scorer, likely(first, self._aims[name], known), known)
         return table
 
-    def _on_others(self, name: str, aim: Aim, one: Ranked, scorers: Sequence[Scorer]) -> float:
+    def _on_others(self, name: str, one: Ranked, scorers: Sequence[Scorer]) -> float:
         """Return the score that the other pages add to a place, and keep where it is on them."""
         others = self._pages[1:]
         if not others:
             return 0.0
         best = MISSING * len(others)
         agreeing = {plain(str(self._pages[0].row.get(name)))} if one.agrees >= AGREES else set()
-        for trail in self._trails(aim, one.candidate.numbers):
-            scores = [
-                self._score_there(at, name, aim, hits, one, scorers[at]) for at, hits in enumerate(trail, 1)
-            ]
+        for trail in self._trails(name, one.candidate.numbers):
+            scores = [self._score_there(at, name, hits, one, scorers[at]) for at, hits in enumerate(trail, 1)]
             agreed = agreeing | {value for _, value in scores if value}
             total = sum(score for score, _ in scores) + AGREEMENT * max(0, len(agreed) - 1) / OTHER_PAGE
             if total > best:
@@ -316,8 +297,17 @@ class _Repair:
                 self._best_trails[name, one.candidate.numbers] = trail
         return OTHER_PAGE * best
 
-    def _trails(self, aim: Aim, numbers: tuple[int, ...]) -> Iterator[list[list[int]]]:
-        """Yield the elements on each further page that are found in the same way as on the first page."""
+    def _trails(self, name: str, numbers: tuple[int, ...]) -> list[list[list[int]]]:
+        """Return the elements on each further page that are found in the same way as on the first page."""
+        known = self._known_trails.get((name, numbers))
+        if known is None:
+            known = self._known_trails[name, numbers] = []
+            for trail in self._trails_of(self._aims[name], numbers):
+                if trail not in known:
+                    known.append(trail)
+        return known
+
+    def _trails_of(self, aim: Aim, numbers: tuple[int, ...]) -> Iterator[list[list[int]]]:
         first, *others = self._pages
         selections = first.index.selections(numbers, aim.words, is_list=aim.is_list)[:_TRIED]
         for selection in selections:
@@ -328,28 +318,44 @@ class _Repair:
                     yield [_with_text(page.tree, locator.find(page.tree)) for page in others]
 
     def _score_there(
-        self, at: int, name: str, aim: Aim, hits: Sequence[int], one: Ranked, scorer: Scorer
+        self, at: int, name: str, hits: Sequence[int], one: Ranked, scorer: Scorer
     ) -> tuple[float, str]:
         """Return the score of elements on a further page, and the stored value if it is theirs."""
-        page = self._pages[at]
-        hits = hits[: MAX_GROUP if aim.is_list else 1]
-        texts = tuple(map(page.tree.text, hits))
-        if not texts or (not aim.is_list and read_value(aim.kind, texts[0]) is None):
+        aim = self._aims[name]
+        table = self._table_there(at, name, tuple(hits[: MAX_GROUP if aim.is_list else 1]), scorer)
+        if table is None:
             return MISSING, ""
-        known = page.row.get(name)
-        ranked = table_of(scorer, [Candidate(tuple(hits), texts)], known).ranked()[0]
+        ranked, texts = table.ranked()[0], table.candidates[0].texts
         score = ranked.score
         if aim.kind is Kind.TEXT and texts == one.candidate.texts and plain(texts[0]) not in aim.seen:
             score += SAME_TEXT if len(texts[0]) > SHORT or aim.is_list else SAME_TEXT / 2
-        value = plain(str(known)) if ranked.agrees >= AGREES else ""
+        value = plain(str(table.known)) if ranked.agrees >= AGREES else ""
         return max(MISSING, min(score, -MISSING)), value
+
+    def _table_there(
+        self, at: int, name: str, hits: tuple[int, ...], scorer: Scorer
+    ) -> CandidateTable | None:
+        """Return elements on a further page as a table of one candidate; None if they cannot be the field."""
+        key = name, at, hits
+        if key in self._tables_there:
+            table = self._tables_there[key]
+            if table is not None:
+                table.beside(scorer)
+            return table
+        page, aim = self._pages[at], self._aims[name]
+        texts = tuple(map(page.tree.text, hits))
+        table = None
+        if texts and (aim.is_list or read_value(aim.kind, texts[0]) is not None):
+            table = table_of(scorer, [Candidate(hits, texts)], page.row.get(name))
+        self._tables_there[key] = table
+        return table
 
     def _places(self, wrapper: Wrapper, numbers: tuple[int, ...]) -> list[Place]:
         """Return the elements of a place on each page that has some."""
         first, *others = self._pages
         trail = self._best_trails.get((wrapper.name, numbers))
         if trail is None:
-            trails = self._trails(self._aims[wrapper.name], numbers) if others else iter(())
+            trails = self._trails(wrapper.name, numbers) if others else []
             trail = max(trails, key=lambda one: sum(map(bool, one)), default=[])
         there = zip(others, trail, strict=False)
         return [
@@ -448,26 +454,12 @@ class _Repair:
         return Found(place, 0.0, tuple(locators[:ENOUGH]), evidence, (place, *choices[: MAX_CHOICES - 1]))
 
 
-def _is_proven(wrapper: Wrapper, result: Found | Abstained) -> bool:
-    """Return whether two different stored values stand at a new place."""
-    evidence = result.evidence if isinstance(result, Found) else ()
-    stored = [one for one in evidence if one.old is not None]
-    agreed = (one for one in stored if agreement(wrapper.kind, one.new, one.old) >= AGREES)
-    return len({plain(str(one.old)) for one in agreed}) > 1
-
-
 def _held_choice(page: PageFacts, locator: Locator, probability: float) -> PlaceChoice:
     return PlaceChoice((), page.data[locator][:1], "", tuple(locator.path.split(".")), probability, locator)
 
 
 def _kept(name: str) -> Abstained:
     return Abstained(f"the old place of {name!r} still gives values that fit", 0.0, ())
-
-
-def _texts_at(page: PageFacts, wrapper: Wrapper) -> tuple[str, ...]:
-    """Return the texts at the first place of a field that gives some."""
-    found = (page.texts_at(locator, is_list=wrapper.is_list) for locator in wrapper.locators)
-    return next(filter(None, found), ())
 
 
 def _with_text(tree: PageTree, numbers: Sequence[int]) -> list[int]:
@@ -487,7 +479,7 @@ def _families(
     families: list[list[Ranked]] = []
     by_text: dict[str, list[Ranked]] = {}
     for one in ranked[:MAX_WEIGHED]:
-        key = "".join(map(plain, one.candidate.texts))[:400]
+        key = "".join(one.candidate.plain)[:400]
         family = by_text.get(key) or next((of for of in families if _is_same(tree, aim, of[0], one)), None)
         if family is None:
             family = []

@@ -21,14 +21,14 @@ FEATURES = (
     "same_words", "same_list", "same_amount", "same_amount_rare", "same_amount_named", "near_amount",
 )  # fmt: skip
 WEIGHTS = (
-    1.41, 1.12, 1.99, 1.03, 0.33, 2.11,
-    0.94, -2.32, -1.77, 0.94, 3.40, 1.06,
-    2.93, 1.68, 2.00, 1.64, 1.48,
-    -0.39, 0.99, 1.85, 1.75, 3.07, 2.94,
-    4.93, 1.01, 0.57, 0.58, 1.14, 1.44,
+    1.29, 0.00, 3.01, 1.25, 0.37, 2.15,
+    0.67, -3.64, -1.53, 0.84, 4.38, 0.87,
+    2.10, 1.39, 2.33, 2.23, 1.38, -0.60,
+    0.77, 1.77, 1.70, 4.81, 2.17, 3.91,
+    1.59, 0.63, 0.37, 0.79, 1.18,
 )  # fmt: skip
-NONE = 12.76
-NONE_KNOWN = 2.43
+NONE = 12.47
+NONE_KNOWN = 2.11
 """Weights of :data:`FEATURES`, and the score of "it is not here": from ``tests/bench/drift_fit.py``."""
 
 
@@ -104,6 +104,7 @@ class Scorer:
         self._anchors = [
             (place, *learnt.neighbours[name]) for name, place in anchors.items() if name in learnt.neighbours
         ]
+        self._rivals = learnt.rivals.keys() - aim.words - learnt.label.keys()
         self._tag = learnt.path[0] if learnt.path else ""
         self._paths: dict[tuple[str, ...], float] = {}
 
@@ -117,9 +118,9 @@ class Scorer:
         )
         near = max([context[word] for word in self._words if word in context], default=0.0)
         others = max([context[word] for word in self._others if word in context], default=0.0)
-        own = tree.names[first]
+        own = tree.names_at(first)
         if aim.is_list:
-            own = (*own, *tree.names[tree.parents[first]])
+            own = (*own, *tree.names_at(tree.parents[first]))
         words = tree.label_words(first)
         if not aim.is_list and aim.kind is not Kind.TEXT and len(texts[0]) <= LABEL_CHARS:
             words = (*words, *text_words(texts[0]))
@@ -137,7 +138,7 @@ class Scorer:
             float(not aim.words.isdisjoint(heading)),
             _weighted(learnt.label, words),
             _weighted(learnt.heading, heading),
-            float(any(word in learnt.rivals and word not in aim.words for word in words)),
+            float(not self._rivals.isdisjoint(words)),
             others * (1 - 0.7 * near),
             _tags_alike(tag, self._tag),
             float(tag == "h1")
@@ -168,7 +169,7 @@ class Scorer:
             How far each candidate agrees with it, from 0 to 1.
         """
         aim = self._aim
-        agreed = [agreement(aim.kind, one.texts, known) for one in candidates]
+        agreed = [agreement(aim.kind, one.texts, known, one.plain) for one in candidates]
         best = max(agreed, default=0.0)
         rarity = 1 / math.sqrt(max(1, sum([one == 1.0 for one in agreed])))
         weight = 0.5 + min(0.5, len(plain(str(known))) / 50)

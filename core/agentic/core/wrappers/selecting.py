@@ -107,6 +107,7 @@ class SelectorIndex:
         self.tree = tree
         self._known_atoms: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[Atom, ...]] = {}
         self._known_elements: dict[Atom, list[int]] = {}
+        self._known_selections: dict[tuple[tuple[int, ...], frozenset[str], bool], list[Selection]] = {}
         self._known_spans: dict[Atom, list[tuple[int, int]]] = {}
 
     def atoms(self, number: int) -> tuple[Atom, ...]:
@@ -228,6 +229,13 @@ class SelectorIndex:
             words: Words that speak for a name.
             is_list: Whether all of them are wanted, and not the first that fits.
         """
+        key = tuple(numbers), words, is_list
+        found = self._known_selections.get(key)
+        if found is None:
+            found = self._known_selections[key] = self._selections(numbers, words, is_list=is_list)
+        return found
+
+    def _selections(self, numbers: Sequence[int], words: frozenset[str], *, is_list: bool) -> list[Selection]:
         first, rest = numbers[0], numbers[1:]
         common = self.atoms(first)
         if is_list:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 
@@ -177,7 +177,7 @@ class PageTree:
     @cached_property
     def title(self) -> str:
         """The texts of ``<title>`` and the like as letters and digits only."""
-        nodes = self.document.select('title, meta[property="og:title"], meta[name="twitter:title"]')
+        nodes = self.document.select('head title, meta[property="og:title"], meta[name="twitter:title"]')
         return " ".join(plain(node.attr("content") or node.text) for node in nodes)
 
     @cached_property
@@ -242,12 +242,21 @@ class PageTree:
         context = known[number]
         for inner in reversed(missing):
             around = {name: weight for name, held in context.items() if (weight := held * NEAR) > _FAINT}
-            names = self._names_at(inner)
+            names = self.names_at(inner)
             context = known[inner] = around | dict.fromkeys(names, 1.0) if names else around
         return context
 
-    def _names_at(self, number: int) -> tuple[str, ...]:
-        """Return the names of one element; of all only if they are known, as a crawl asks for a few."""
+    def nearness_to(self, words: Collection[str]) -> Sequence[float]:
+        """Return the highest weight that any of some words has in the context of each element."""
+        found: list[float] = []
+        named = {names: any(name in words for name in names) for names in set(self.names)}
+        for names, parent in zip(self.names, self.parents, strict=True):
+            around = found[parent] * NEAR if parent >= 0 else 0.0
+            found.append(1.0 if named[names] else around if around > _FAINT else 0.0)
+        return found
+
+    def names_at(self, number: int) -> tuple[str, ...]:
+        """Return the names of one element; a crawl asks for a few, and does not read all."""
         if "names" in self.__dict__:
             return self.names[number]
         return tuple(dict.fromkeys(_names_of(_attributes_of(self.elements[number]))))

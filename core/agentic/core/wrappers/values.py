@@ -16,6 +16,12 @@ from agentic.core.wrappers.words import dice, plain, text_words
 
 SAME_LIST = 0.7
 SAME_LONG_TEXT = 0.85
+AGREES = 0.9
+"""From this a text is taken for the stored value."""
+
+ROUNDED = 0.9
+"""How far a number agrees with one that has more decimals."""
+
 MIN_ITEMS = 3
 MIN_CHARS = 40
 MAX_COMPARED = 60
@@ -30,7 +36,8 @@ _PIECE = re.compile(
     r"godz\w*|tim\b|m(?:in(?:ut\w*|s)?)?\b|min\w*)"
 )
 _ISO = re.compile(r"^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?$", re.IGNORECASE)
-_DAYS, _MINUTES = "dt", "m"
+_DIGIT = re.compile(r"[0-9]")
+_STOPS = (".", "!", "?", "。")
 
 
 class Kind(StrEnum):
@@ -70,19 +77,41 @@ def is_finite(number: float) -> bool:
     return -sys.float_info.max <= number <= sys.float_info.max  # False for NaN
 
 
-def agreement(kind: Kind, texts: Sequence[str], known: JSONValue) -> float:
-    """Return how far found texts agree with a stored value, from 0 to 1."""
+def agreement(
+    kind: Kind, texts: Sequence[str], known: JSONValue, plain_texts: Sequence[str] | None = None
+) -> float:
+    """Return how far found texts agree with a stored value, from 0 to 1.
+
+    Args:
+        kind: The meaning of the texts.
+        texts: As found.
+        known: The stored value.
+        plain_texts: The texts as letters and digits only, if they are known.
+    """
     if isinstance(known, list):
-        return _lists(texts, _parts_of(tuple(map(str, known))))
+        plain_texts = [*map(plain, texts)] if plain_texts is None else plain_texts
+        return _lists(texts, plain_texts, _parts_of(tuple(map(str, known))))
     if not texts:
         return 0.0
     if kind is Kind.TEXT:
-        return _texts(texts[0], str(known))
+        return _texts(texts[0], plain_texts[0] if plain_texts else plain(texts[0]), str(known))
     found = read_value(kind, texts[0])
     wanted = known if isinstance(known, int | float) else read_value(kind, str(known))
     if found is None or not isinstance(found, int | float) or not isinstance(wanted, int | float):
         return 0.0
-    return 1.0 if abs(found - wanted) <= 1e-6 * max(1.0, abs(wanted)) else 0.0
+    if abs(found - wanted) <= 1e-6 * max(1.0, abs(wanted)):
+        return 1.0
+    return ROUNDED if isinstance(found, float) and _is_rounded(found, wanted) else 0.0
+
+
+def _is_rounded(found: float, wanted: float) -> bool:
+    """Return whether a number with decimals is another one with fewer of them: 4.7 is 4.67."""
+    decimals = len(repr(found).partition(".")[2])
+    return (
+        found % 1 != 0
+        and decimals < len(repr(float(wanted)).partition(".")[2])
+        and round(wanted, decimals) == found
+    )
 
 
 def is_telling(known: JSONValue, agrees: float) -> bool:
@@ -92,8 +121,8 @@ def is_telling(known: JSONValue, agrees: float) -> bool:
     return isinstance(known, str) and agrees >= SAME_LONG_TEXT and len(plain(known)) >= MIN_CHARS
 
 
-def _texts(found: str, known: str) -> float:
-    a, b = plain(found), plain(known)
+def _texts(found: str, a: str, known: str) -> float:
+    b = plain(known)
     if not a or not b:
         return 0.0
     if a == b:
@@ -121,9 +150,9 @@ def _parts_of(items: tuple[str, ...]) -> _Parts:
     return _Parts(own, sum(map(len, own)), tuple(word for item in items for word in text_words(item)))
 
 
-def _lists(found: Sequence[str], known: _Parts) -> float:
+def _lists(found: Sequence[str], plain_found: Sequence[str], known: _Parts) -> float:
     """Return the share of common items, or of common words where the items are split otherwise."""
-    a, b = [text for one in found if (text := plain(one))], known.plain
+    a, b = [text for text in plain_found if text], known.plain
     if not a or not b:
         return 0.0
     left = Counter(b)
@@ -170,15 +199,27 @@ Shape = tuple[float, float, float, float, float, float]
 def shape_of(texts: Sequence[str]) -> Shape:
     """Return how texts look: digits first, digits at all, full stops, words, commas, capitals first."""
     count = len(texts) or 1
-    words = sum(text.count(" ") + 1 for text in texts) / count
+    numeric = digits = stops = words = commas = capitals = 0
+    for text in texts:
+        first = text[:1]
+        numeric += first.isnumeric()
+        digits += _has_digit(text)
+        stops += text.endswith(_STOPS)
+        words += text.count(" ") + 1
+        commas += text.count(",")
+        capitals += first.isupper()
     return (
-        sum(text[:1].isnumeric() for text in texts) / count,
-        sum(any(map(str.isdigit, text)) for text in texts) / count,
-        sum(text[-1:] in ".!?。" for text in texts if text) / count,
-        math.log1p(words) / 3,
-        min(1.0, sum(text.count(",") for text in texts) / count / 3),
-        sum(text[:1].isupper() for text in texts) / count,
+        numeric / count,
+        digits / count,
+        stops / count,
+        math.log1p(words / count) / 3,
+        min(1.0, commas / count / 3),
+        capitals / count,
     )
+
+
+def _has_digit(text: str) -> bool:
+    return _DIGIT.search(text) is not None or (not text.isascii() and any(map(str.isdigit, text)))
 
 
 def likeness(one: Shape, other: Shape) -> float:
