@@ -89,7 +89,8 @@ class Agent(ABC, Generic[OutputT]):
         Args:
             given: A text, messages, or answers to the thread's pending requests. Empty continues a turn that
                 was interrupted.
-            thread: The conversation; a new one if omitted.
+            thread: The conversation; a new one if omitted. Runs of one thread object take their turns one
+                after the other.
             options: Of this run.
 
         Returns:
@@ -98,7 +99,7 @@ class Agent(ABC, Generic[OutputT]):
         Raises:
             AgentStoppedError: A limit, a guard or a refusal ended the turn. The error has the partial answer.
             ThreadBusyError: The thread waits for answers.
-            ThreadInUseError: Another run of this process takes a turn of the thread.
+            ThreadInUseError: A tool of the agent asks for a turn in the same thread.
             ThreadMisfitError: It belongs to another agent.
             ModelError: The model failed; ``run((), thread)`` continues the turn.
         """
@@ -159,7 +160,7 @@ class Agent(ABC, Generic[OutputT]):
         self, given: AgentInput, thread: AgentThread | None, options: RunOptions, emit: Emit
     ) -> AgentResponse[OutputT]:
         thread = thread or self.new_thread()
-        with thread.held():
+        async with thread.held():
             return await self.respond(given, thread, options, emit)
 
     async def invoke(

@@ -109,12 +109,12 @@ class ThreadBusyError(ThreadError):
 
 
 class ThreadInUseError(ThreadError):
-    """A run of this process takes a turn of the thread; another one would mix its messages into it."""
+    """A run would wait for itself: a tool speaks in the thread of the agent that has called it."""
 
     def __init__(self, thread_id: str) -> None:
         super().__init__(
-            f"a run of this process takes a turn of thread {thread_id!r}; wait for its end, or use a thread "
-            "for each conversation"
+            f"thread {thread_id!r} is in use by the run that asks for it: a tool cannot speak in the thread "
+            "of its own agent; give it another one, by agent.new_thread()"
         )
         self.thread_id = thread_id
 

@@ -165,34 +165,50 @@ class SlowModel(ScriptedModel):
         return await super().complete(request)
 
 
-@pytest.mark.parametrize("is_background", [False, True])
-async def test_a_thread_takes_one_run_at_a_time_and_the_next_one_after_its_end(
-    *, is_background: bool
-) -> None:
+async def test_runs_of_one_thread_take_their_turns_one_after_the_other() -> None:
     model = SlowModel(["one", "two", "three"])
     agent = ChatAgent(model)
     thread = agent.new_thread()
-    options = InvokeOptions(allow_background=is_background)
-    first = asyncio.create_task(agent.run("a", thread, options=options))
+    first = asyncio.create_task(agent.run("a", thread))
     await model.asked.wait()
-    for second in (agent.run("b", thread), last_response(agent.run_stream("b", thread))):
-        with pytest.raises(ThreadInUseError, match="wait for its end"):
-            await second
-    first.cancel()
-    await asyncio.wait([first])
-    if (token := None if first.cancelled() else first.result().token) is not None:
-        await agent.cancel_background(token)
+    second = asyncio.create_task(last_response(agent.run_stream("b", thread)))
+    third = asyncio.create_task(agent.run("c", thread, options=InvokeOptions(allow_background=True)))
+    await asyncio.sleep(0)
     model.allowed.set()
-    assert (await agent.run((), thread)).text == "one"
-    model.allowed.clear()
-    stream = agent.run_stream("b", thread)
-    await anext(stream)
-    with pytest.raises(ThreadInUseError):
-        await agent.run("c", thread, options=InvokeOptions(allow_background=True))
-    await stream.aclose()  # type: ignore[attr-defined]  # an async generator
+    token = (await third).token
+    assert token is not None
+    await last_response(agent.run_stream(options=InvokeOptions(continuation_token=token)))
+    assert [(await first).text, (await second).text] == ["one", "two"]
+    assert [message.text for message in thread.messages] == ["a", "one", "b", "two", "c", "three"]
+
+
+async def test_a_stream_that_was_left_does_not_disturb_the_next_turn() -> None:
+    model = SlowModel(["one"])
+    agent = ChatAgent(model)
+    thread = agent.new_thread()
+    async for _ in agent.run_stream("a", thread):
+        await model.asked.wait()
+        model.asked.clear()
+        break
+    following = asyncio.create_task(agent.run("b", thread))
+    await model.asked.wait()
     model.allowed.set()
-    await agent.run((), thread)
-    assert [message.text for message in thread.messages] == ["a", "one", "b", "two"]
+    assert (await following).text == "one"
+    assert [message.text for message in thread.messages] == ["a", "b", "one"]
+
+
+async def test_a_tool_that_speaks_in_the_thread_of_its_agent_is_refused_instead_of_waiting_for_ever() -> None:
+    @tool
+    async def again() -> str:
+        """Ask again."""
+        with pytest.raises(ThreadInUseError, match="a tool cannot speak in the thread of its own agent"):
+            await agent.run("b", thread)
+        return (await agent.run("b", agent.new_thread())).text
+
+    agent = ChatAgent(ScriptedModel([ToolCall(id="1", name="again"), "inner", "outer"]), tools=[again])
+    thread = agent.new_thread()
+    assert (await agent.run("a", thread)).text == "outer"
+    assert thread.messages[-2].tool_results[0].content == "inner"
 
 
 async def test_a_thread_in_memory_is_saved_with_all_its_entries() -> None:

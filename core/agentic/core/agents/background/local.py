@@ -69,7 +69,8 @@ class ProcessBackgroundRuns:
         for known in self._runs.values():
             if known.token.thread_id == thread.id and not known.has_ended:
                 raise TaskUnderWayError(thread.id, known.token.turn)
-        thread.check_free()
+        async with thread.held():  # the end of another run decides which turn is next
+            pass
         messages, answers = parted(given)
         turn = check_input(thread, messages, answers, options.idempotency_key)
         self._make_room()
@@ -172,7 +173,7 @@ class _Run:
 
     async def do(self, agent: BackgroundAgent, given: AgentInput, options: RunOptions) -> None:
         try:
-            with self.thread.held():
+            async with self.thread.held():
                 self.end(await agent.respond(given, self.thread, options, self.emit))
         except Exception as exc:  # the callers get it
             self.failure = exc

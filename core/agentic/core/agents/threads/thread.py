@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 
 from agentic.core.agents.errors import ThreadFormatError, ThreadInUseError
 from agentic.core.agents.requests import PendingRequest
@@ -23,6 +25,9 @@ from agentic.core.ids import new_id
 from agentic.core.llm.messages import ChatMessage
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.types import JSONValue
+
+_held: ContextVar[frozenset[int]] = ContextVar("held_threads", default=frozenset())
+"""The threads that the runs around this work hold."""
 
 
 class AgentThread:
@@ -56,7 +61,7 @@ class AgentThread:
         self._turns = turns_of(self.entries)
         self._messages = [message for entry in self.entries for message in entry.messages]
         self._is_kept = is_kept
-        self._is_held = False
+        self._turns_taken = asyncio.Lock()
 
     @classmethod
     def new(
@@ -96,28 +101,22 @@ class AgentThread:
             await store.append(self.id, number, entry)
         self.store, self._is_kept = store, True
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the thread for one run; agents do so.
+    @asynccontextmanager
+    async def held(self) -> AsyncGenerator[None, None]:
+        """Hold the thread for one run; agents do so. Another run of this object waits for its end.
 
         Raises:
-            ThreadInUseError: Another run holds it.
+            ThreadInUseError: The run that holds it would wait for itself: a tool of its agent asks for it.
         """
-        self.check_free()
-        self._is_held = True
-        try:
-            yield
-        finally:
-            self._is_held = False
-
-    def check_free(self) -> None:
-        """Check that no run of this process holds the thread.
-
-        Raises:
-            ThreadInUseError: One does.
-        """
-        if self._is_held:
+        around = _held.get()
+        if id(self) in around and self._turns_taken.locked():  # a task may outlive the run that began it
             raise ThreadInUseError(self.id)
+        async with self._turns_taken:
+            outside = _held.set(around | {id(self)})
+            try:
+                yield
+            finally:
+                _held.reset(outside)
 
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
