@@ -41,7 +41,7 @@ class ModelJudge:
     """A model that judges answers.
 
     Args:
-        model: The model; it is retried.
+        model: The model, or its name; it is retried.
         rubric: Describes a good answer.
         sees: Parts that it reads besides the answer.
         settings: Of the model.
@@ -49,7 +49,7 @@ class ModelJudge:
 
     def __init__(
         self,
-        model: LLMAdapter,
+        model: LLMAdapter | str,
         rubric: str,
         *,
         sees: Sequence[JudgeInput] = ("input", "expected"),

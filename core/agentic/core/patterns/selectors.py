@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agentic.core.llm.adapter import LLMAdapter
 from agentic.core.llm.messages import ChatMessage, ChatRole
-from agentic.core.llm.registry import llm
+from agentic.core.llm.registry import as_model
 from agentic.core.patterns.conversation import transcript
 from agentic.core.patterns.errors import SelectorMisfitError
 from agentic.core.records import record
@@ -104,7 +104,7 @@ def llm_selector(model: LLMAdapter | str, instructions: str = LLM_SELECTOR) -> S
         model: The model, or its name.
         instructions: For the model.
     """
-    adapter = llm(model) if isinstance(model, str) else model
+    adapter = as_model(model)
 
     async def choose(state: GroupChatState) -> str:
         prompt = selection_prompt(state)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -24,12 +25,15 @@ from agentic.core.agents import (
     ProcessMemoryStore,
     RuleExtractor,
     StoredMemoryProvider,
+    SummarizingReducer,
     UserMemories,
 )
 from agentic.core.agents.conversation import from_agent
 from agentic.core.bus import MemoryKeyValue
+from agentic.core.evals import ModelJudge
 from agentic.core.graph import RetryPolicy
 from agentic.core.llm import ChatMessage, OverloadedError, ScriptedModel, ToolCall
+from agentic.core.patterns import llm_selector
 from agentic.core.testing import MemoryStoreContract
 
 
@@ -173,3 +177,17 @@ async def test_the_words_of_another_agent_are_no_facts_about_the_person() -> Non
     said = from_agent(ChatMessage.assistant("I like tea.", author_name="outer"))
     await ModelExtractor(model).extract([said, ChatMessage.user("hi")])
     assert model.requests[0].messages[0].text == "another agent: I like tea.\nuser: hi"
+
+
+def test_parts_that_ask_a_model_take_its_name_and_refuse_anything_else() -> None:
+    """A memory or a summary that fails only logs it, so a wrong model would never be noticed."""
+    makers: list[Callable[[Any], object]] = [
+        ModelExtractor,
+        lambda model: SummarizingReducer(model, max_tokens=9),
+        llm_selector,
+        lambda model: ModelJudge(model, "A good one is short."),
+    ]
+    for make in makers:
+        make("ollama:tiny")
+        with pytest.raises(TypeError, match="a model is an LLMAdapter or its name"):
+            make(3)

@@ -14,6 +14,7 @@ from agentic.core.agents.structured import output_spec
 from agentic.core.linear import LinearPattern
 from agentic.core.llm.adapter import LLMAdapter
 from agentic.core.llm.messages import ChatMessage
+from agentic.core.llm.registry import as_model
 from agentic.core.llm.requests import ModelRequest
 
 
@@ -88,15 +89,19 @@ class ModelExtractor:
     """Asks a model for the facts; a cheap one suffices.
 
     Args:
-        model: The model.
+        model: The model, or its name.
         instructions: Its task.
         clock: Seconds since the epoch.
     """
 
     def __init__(
-        self, model: LLMAdapter, *, instructions: str = INSTRUCTIONS, clock: Callable[[], float] = time.time
+        self,
+        model: LLMAdapter | str,
+        *,
+        instructions: str = INSTRUCTIONS,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._model = model
+        self._model = as_model(model)
         self._instructions = instructions
         self._clock = clock
 

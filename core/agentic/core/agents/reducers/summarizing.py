@@ -13,6 +13,7 @@ from agentic.core.agents.reducers.reducer import Keep
 from agentic.core.errors import line_of
 from agentic.core.llm.adapter import LLMAdapter
 from agentic.core.llm.messages import ChatMessage, ChatRole
+from agentic.core.llm.registry import as_model
 from agentic.core.llm.requests import ModelRequest
 from agentic.core.llm.tokens import TokenEstimator
 from agentic.core.logging import get_logger
@@ -37,7 +38,7 @@ class SummarizingReducer:
     made once: it is kept in the thread. If the model fails, the oldest messages are left out instead.
 
     Args:
-        summarizer: Writes the summaries; a cheap model suffices.
+        summarizer: Writes the summaries, or its name; a cheap model suffices.
         max_tokens: The conversation is summarized when it has more.
         instructions: For the summarizer.
         estimator: Counts tokens.
@@ -45,13 +46,13 @@ class SummarizingReducer:
 
     def __init__(
         self,
-        summarizer: LLMAdapter,
+        summarizer: LLMAdapter | str,
         *,
         max_tokens: int,
         instructions: str = INSTRUCTIONS,
         estimator: TokenEstimator | None = None,
     ) -> None:
-        self.summarizer = summarizer
+        self.summarizer = as_model(summarizer)
         self.instructions = instructions
         self._fallback = TokenCountingReducer(max_tokens, estimator=estimator)
 
