@@ -29,7 +29,6 @@ from agentic.core.types import JSONValue
 
 KIND = PageKind("corpus", "corpus")
 RUN_PAGES = 60
-LEARNT = 4
 GOOD_PAGES = 20
 """Healthy pages before the break."""
 
@@ -50,6 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pages", type=Path)
     parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--learnt", type=int, default=4, help="Runs that are known before.")
     parser.add_argument("--by-host", action="store_true")
     given = parser.parse_args()
     pages, walls = read(given.pages)
@@ -60,11 +60,11 @@ def main() -> None:
     delays: dict[str, list[int]] = {}
     for _ in range(given.trials):
         dealt = deal(pages, rnd, by_host=given.by_host)
-        profile = learn(dealt[:LEARNT])
-        for run in dealt[LEARNT:]:
+        profile = learn(dealt[: given.learnt])
+        for run in dealt[given.learnt :]:
             runs += len(fields)
             alarms.update(alarmed(run, profile)[1])
-        for how, broken in breaks(dealt[LEARNT], fields, rnd).items():
+        for how, broken in breaks(dealt[given.learnt], fields, rnd).items():
             page, _ = alarmed(broken, profile)
             delays.setdefault(how, []).append(999 if page is None else page - GOOD_PAGES)
     say(f"{alarms.total()} false alarms in {runs} field-runs: {1_000 * alarms.total() / runs:.2f} in 1,000")
