@@ -93,8 +93,8 @@ def answer_held(desk: Desk, run_id: str, answers: Mapping[str, JSONValue], who: 
     except CheckpointVersionError:
         short = shown_id(run_id)
         return (
-            f"run {short} began before its agent was changed, and cannot continue; end it with "
-            f"`agentic executions cancel {short}`, and fetch its pages with "
+            f"run {short} began before its agent or this program was changed, and cannot continue; "
+            f"end it with `agentic executions cancel {short}`, and fetch its pages with "
             f"`agentic executions retry {short} --failed`"
         )
     return ""

@@ -101,7 +101,7 @@ def propose_repair(  # noqa: PLR0913 - one option each
     rules_before = copy.deepcopy(rules)
     private_hosts = [*(allow_private_host or ()), *source.private_hosts]
     files = [one for path in wrappers or () for one in read_wrappers(path)]
-    given = files or learnt_wrappers(spec, project, rules)
+    given = files or learnt_wrappers(source.in_effect, project, rules)
     _check_parts(target, data, rules)
     urls = [str(row["url"]) for row in all_rows[:MAX_PAGES]] if rules else []
     seen, repairs = asyncio.run(look_at(data, all_rows, urls, private_hosts))
@@ -154,6 +154,13 @@ class _Source:
     data: JSONValue
     rows: Sequence[Row]
     agent: AgentModel | None = None
+
+    @property
+    def in_effect(self) -> PipelineSpec:
+        """The pipeline with its accepted repairs."""
+        from agentic.core.pipeline import PipelineSpec
+
+        return PipelineSpec.model_validate(self.data)
 
     @property
     def private_hosts(self) -> Sequence[str]:

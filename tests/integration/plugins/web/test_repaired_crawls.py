@@ -329,6 +329,13 @@ def test_an_agent_is_repaired_by_command_after_a_redesign_between_two_runs(shop:
     assert told("executions", "list")[0]["status"] == "succeeded"
     assert (values(), versions()) == (healthy, {1})
     assert "with --rows, or name its agent" in agentic("pipelines", "repair", "p.yaml")[1]
+    # The looks of a repaired pipeline are known, too: a field without any stored value is not said to work.
+    with closing(sqlite3.connect("home/agentic.db")) as database, database:
+        database.execute("UPDATE items SET data = json_set(data, '$.title', NULL)")
+    again = {"changes": ("rename_classes", "change_tags"), "after": 0}
+    shop.control.redesigns.add(RENAMED.model_copy(update=again))
+    states = {row["field"]: row["state"] for row in told("pipelines", "repair", "shop", "--dry-run")}
+    assert states == {"title": "found", "price": "works"}
 
 
 def test_a_crawl_whose_agent_was_changed_meanwhile_says_how_its_pages_are_read(shop: FakeServer) -> None:

@@ -98,7 +98,8 @@ def lacks(page: LookedAtPage, name: str, broken: Collection[str]) -> bool:
 def shows_fault(page: LookedAtPage, faults: Mapping[str, Fault]) -> bool:
     """Return whether a page shows one of the faults; if not, it still has the layout of before.
 
-    Where no row says which fields the page has, most of the missing ones have to be missing.
+    Where no row says which fields the page has, most of the missing ones have to be missing. A row that lacks
+    the only one may have been read with broken rules.
     """
     wanted = [name for name, fault in faults.items() if fault == "missing"]
     missing = [name for name in wanted if page.item.get(name) in EMPTY]
@@ -106,7 +107,7 @@ def shows_fault(page: LookedAtPage, faults: Mapping[str, Fault]) -> bool:
         return len(wanted) < len(faults) or 2 * len(missing) > len(wanted)
     if not page.row and wanted:
         return 2 * len(missing) > len(wanted)
-    return any(not lacks(page, name, faults) for name in missing) or any(
+    return any(len(faults) == 1 or not lacks(page, name, faults) for name in missing) or any(
         not _is_as_stored(page.item.get(name), page.row.get(name)) for name in faults if name not in wanted
     )
 

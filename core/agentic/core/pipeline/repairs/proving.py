@@ -69,8 +69,12 @@ class Proof:
         return sum(run.missing for run in runs) / total if total else 0.0
 
     def lacks(self, page: LookedAtPage, name: str) -> bool:
-        """Return whether the stored row says that a page has no value for a field."""
-        return lacks(page, name, self.broken)
+        """Return whether the stored row says that a page has no value for a field.
+
+        If all rows lack the only broken field, an earlier run has read them with broken rules.
+        """
+        is_told = len(self.broken) > 1 or any(one.row.get(name) not in EMPTY for one in self.pages)
+        return is_told and lacks(page, name, self.broken)
 
 
 @dataclass(frozen=True, slots=True)

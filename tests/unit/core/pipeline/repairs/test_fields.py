@@ -68,6 +68,7 @@ def test_a_page_that_is_read_as_it_was_stored_shows_no_fault() -> None:
     assert shows_fault(page(lamp, {**as_before, "price": 1.0}), {"price": "odd"})
     unpriced = page(lamp, {**as_before, "price": None}, price=None)
     assert not shows_fault(unpriced, FAULTS)  # the stored row says that it has no price
+    assert shows_fault(unpriced, {"price": "missing"})  # or an earlier run has emptied all prices
     for says_nothing in (replace(unpriced, row={}), replace(unpriced, is_suspect=True)):
         assert not shows_fault(says_nothing, FAULTS)
         assert shows_fault(says_nothing, {"price": "missing"})
@@ -214,6 +215,14 @@ def test_a_row_without_all_broken_fields_and_the_row_of_a_suspect_say_nothing() 
     suspect = replace(page(LAMPS[0], price=None), is_suspect=True)
     proof = Proof([], [empty, suspect], NOTHING_KNOWN, RULES)
     assert doubt("price", [{"price": 1.0}, {"price": 2.0}], proof) == ""
+
+
+def test_rows_that_all_lack_the_only_broken_field_say_nothing_about_it() -> None:
+    emptied = [page(lamp, price=None) for lamp in LAMPS[:2]]
+    values: list[Values] = [{"price": 1.0}, {"price": 2.0}]
+    assert doubt("price", values, Proof([], emptied, NOTHING_KNOWN, ["price"])) == ""
+    one_has = [emptied[0], page(LAMPS[1], price=2.0)]
+    assert "row has none on 1 of 1" in doubt("price", values, Proof([], one_has, NOTHING_KNOWN, ["price"]))
 
 
 def test_without_rows_a_place_is_doubted_by_the_values_of_healthy_pages() -> None:
