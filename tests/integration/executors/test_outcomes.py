@@ -15,6 +15,7 @@ from tests.commands import invoke
 
 from agentic.core.cli.main import build_app
 from agentic.core.types import JSONValue
+from agentic.executors.commands.run import command
 from agentic.fakes.control import Fault
 from agentic.fakes.server import FakeServer
 
@@ -119,6 +120,22 @@ def test_resuming_without_an_unfinished_execution_says_that_it_starts_over(site:
     told = [Ran("run", written(site, ONE, TITLE="h1"), "--resume", "--json") for _ in range(2)]
     assert [json.loads(ran.stdout)["status"] for ran in told] == ["succeeded", "succeeded"]
     assert all("nothing to continue: agent p has no unfinished execution" in ran.stderr for ran in told)
+
+
+def test_a_database_file_without_tables_gets_them(site: FakeServer) -> None:
+    Path("home", "agentic.db").write_bytes(b"")  # as when two processes begin in a new folder
+    assert Ran("run", written(site, ONE, TITLE="h1")).code == 0
+
+
+def test_an_interruption_before_the_run_begins_is_one_line(
+    site: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "ready_database", interrupted)
+    ran = Ran("run", written(site, ONE, TITLE="h1"))
+    assert (ran.stderr, ran.stdout) == ("stopped: nothing had started\n", "")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.executors.commands.executions.stored import StoredRows, folder_of_files
+from agentic.executors.commands.executions.stored import StoredRows, folder_of_files, samples_for_people
 
 SHA = "6d4b"
 
@@ -32,3 +32,11 @@ def test_files_of_items_count_and_other_paths_do_not() -> None:
     item = StoredRows("items", ["data"], [{"data": {"path": "p/a/6d/6d4b.png", "sha256": SHA}}], 1)
     assert folder_of_files([item]) == "p/a/6d"
     assert folder_of_files([StoredRows("pages", ["path"], [{"path": "/etc"}], 1)]) is None
+
+
+def test_hashes_come_after_the_columns_that_tell_a_person_something() -> None:
+    rows: list[dict[str, object]] = [
+        {"feed_id": f"{n}" * 64, "title": "t" * 40 + " x", "score": n} for n in (1, 2)
+    ]
+    (shown,) = samples_for_people([StoredRows("entries", ["feed_id", "title", "score"], rows, 2)])
+    assert shown.columns == ["title", "score", "feed_id"]

@@ -132,7 +132,7 @@ async def _tail(wanted: EventFilter, begin: _Begin, *, follow: bool, as_json: bo
     settings = load_settings()
     if settings.nats is None:
         raise NatsNotConfiguredError(settings.home)
-    show = _print_json if as_json else _print_line
+    show = _print_json if as_json else print_event
     async with (
         open_bus(settings, wanted.project) as bus,
         aclosing(await _found(bus, wanted, begin, follow=follow)) as found,
@@ -166,8 +166,16 @@ def _print_json(published: PublishedEvent) -> None:
     sys.stdout.flush()
 
 
-def _print_line(published: PublishedEvent) -> None:
-    console.print(describe(published), soft_wrap=True)
+def print_event(published: PublishedEvent) -> None:
+    """Print an event: cut to the width of a terminal, but failures and lines for a file or pipe are whole."""
+    if console.is_terminal and not _is_failure(published.event.kind):
+        console.print(describe(published), no_wrap=True, overflow="ellipsis")
+    else:
+        console.print(describe(published), soft_wrap=True)
+
+
+def _is_failure(kind: EventKind) -> bool:
+    return str(kind).endswith((".failed", ".undeliverable"))
 
 
 def describe(published: PublishedEvent) -> Text:
@@ -182,7 +190,7 @@ def describe(published: PublishedEvent) -> Text:
         (at, "dim"),
         f" {visible(event.run_id)[:SHORT_CHARS]:{SHORT_CHARS}} s{event.superstep:<3} ",
         (f"{visible(event.path) or '-':24} ", "cyan"),
-        (f"{event.kind:20} ", "red" if str(event.kind).endswith((".failed", ".undeliverable")) else "bold"),
+        (f"{event.kind:20} ", "red" if _is_failure(event.kind) else "bold"),
         f"{took}{_facts(event.data)}",
     )
 

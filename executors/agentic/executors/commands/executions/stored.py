@@ -16,6 +16,8 @@ from agentic.mappers import ExecutionModel, SourceColumns
 _OF_ITEMS = frozenset({ITEM, "pipeline", "attempts"})
 _KEYS = frozenset({"key"})
 _ADDRESS = ("http://", "https://")
+_HASH_CHARS = 32
+_HEX = frozenset("0123456789abcdef")
 
 _SHARED = frozenset(name for name in vars(SourceColumns) if not name.startswith("_"))
 
@@ -52,7 +54,7 @@ def samples_for_people(tables: Sequence[StoredRows]) -> list[StoredRows]:
     """Return the tables for people: a column for each field, and no pages where there are items.
 
     The entries of a mapping become columns. Empty columns, columns equal to another one, and the pipeline's
-    name are omitted; addresses come last, because they are long.
+    name are omitted; hashes and addresses come last, because they are long.
     """
     items = [table for table in tables if ITEM in table.columns]
     return [_for_people(table) for table in items or tables]
@@ -72,6 +74,7 @@ def _for_people(table: StoredRows) -> StoredRows:
     filled = [name for name in names if any(row.get(name) not in (None, "") for row in rows)]
     values = {name: [str(row.get(name)) for row in rows] for name in filled}
     shown = [name for name in filled if not (name in _KEYS and _is_repeated(name, values))]
+    shown.sort(key=lambda name: _is_hash(values[name]))
     if ITEM in table.columns:
         shown.sort(key=lambda name: all(value.startswith(_ADDRESS) for value in values[name]))
     fields = {name for row in table.rows if isinstance(data := row.get(ITEM), Mapping) for name in data}
@@ -85,6 +88,11 @@ def _flat(row: Mapping[str, object]) -> dict[str, object]:
         return dict(row)
     others = {name: value for name, value in row.items() if name not in _OF_ITEMS}
     return {**data, **{name: value for name, value in others.items() if name not in data}}
+
+
+def _is_hash(values: Sequence[str]) -> bool:
+    """Whether a column has hashes, which mean nothing to a person."""
+    return all(len(value) >= _HASH_CHARS and set(value) <= _HEX for value in values)
 
 
 def _is_repeated(name: str, values: Mapping[str, list[str]]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -99,28 +99,44 @@ def run(  # noqa: PLR0913  # one parameter for each option
         raise OptionError("--as-changed needs --resume; give both, or neither to start over")
     if reread and not resume:
         raise OptionError("--reread needs --resume; give both, or neither to start over")
-    settings = load_settings()
-    given = read_values(inputs or (), "--input")
-    facts = pipeline_facts(target, given, goals, project=project)
-    workers = checked_dispatcher(settings) if dispatcher is DispatcherKind.CELERY else None
-    with (
-        _file_suggested(target, project),
-        opened(ready_database(settings) if facts else current_database(settings)) as database,
-    ):
-        if facts is not None:
-            agent = _put_pipeline(database, settings, project, facts)
-        else:
-            agent = _known_agent(database, project or settings.project, target, given, goals)
-        if workers is not None:
-            print_queued(workers.submit(database, agent), agent, as_json=as_json)
-        else:
-            again = None if inputs or goals else _continuation(target, project)
-            seen = RunOutput(is_quiet=quiet, export=export, again=again)
-            desk = _desk(settings, database, agent)
-            unfinished = _resumed(desk, agent, as_changed=as_changed, reread=reread) if resume else None
-            if resume and unfinished is None:
-                _say_that_it_starts_over(agent)
-            run_here(agent, unfinished, database=database, settings=settings, as_json=as_json, output=seen)
+    with _interruption_told() as begin:
+        settings = load_settings()
+        given = read_values(inputs or (), "--input")
+        facts = pipeline_facts(target, given, goals, project=project)
+        workers = checked_dispatcher(settings) if dispatcher is DispatcherKind.CELERY else None
+        with (
+            _file_suggested(target, project),
+            opened(ready_database(settings) if facts else current_database(settings)) as database,
+        ):
+            if facts is not None:
+                agent = _put_pipeline(database, settings, project, facts)
+            else:
+                agent = _known_agent(database, project or settings.project, target, given, goals)
+            if workers is not None:
+                print_queued(workers.submit(database, agent), agent, as_json=as_json)
+            else:
+                again = None if inputs or goals else _continuation(target, project)
+                seen = RunOutput(is_quiet=quiet, export=export, again=again)
+                desk = _desk(settings, database, agent)
+                unfinished = _resumed(desk, agent, as_changed=as_changed, reread=reread) if resume else None
+                if resume and unfinished is None:
+                    _say_that_it_starts_over(agent)
+                begin()
+                run_here(
+                    agent, unfinished, database=database, settings=settings, as_json=as_json, output=seen
+                )
+
+
+@contextmanager
+def _interruption_told() -> Iterator[Callable[[], None]]:
+    """If Ctrl-C ends the block before the yielded function is called, print that nothing had started."""
+    begun: list[bool] = []
+    try:
+        yield lambda: begun.append(True)
+    except KeyboardInterrupt:
+        if not begun:
+            err_console.print("stopped: nothing had started", style="yellow", highlight=False)
+        raise
 
 
 @contextmanager
