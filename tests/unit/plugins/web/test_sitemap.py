@@ -48,8 +48,9 @@ class Site:
         )
 
 
-async def read(site: Site, **given: Any) -> Any:
-    ctx = ActorContext(http=Fetcher(HttpPolicy(obey_robots=False), site))
+async def read(site: Site, warnings: list[str] | None = None, **given: Any) -> Any:
+    warn = (lambda _: None) if warnings is None else warnings.append
+    ctx = ActorContext(http=Fetcher(HttpPolicy(obey_robots=False), site), warn=warn)
     chosen = {"urls": [f"{SITE}/s"]} if "sites" not in given else {}
     return await SitemapActor().run(ctx, SitemapInput.model_validate({**chosen, **given}))
 
@@ -69,20 +70,28 @@ async def test_indexes_that_lead_to_each_other_are_read_once() -> None:
 async def test_indexes_of_indexes_are_followed_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sitemap, "MAX_DEPTH", 2)
     site = Site({"s": index("1"), "1": index("2"), "2": index("3"), "3": urls("page")})
-    assert (await read(site)).list_item_urls == ()
+    warnings: list[str] = []
+    assert (await read(site, warnings)).list_item_urls == ()
     assert site.asked == ["s", "1", "2"]
+    assert [text for text in warnings if text.startswith("1 sitemaps were left out")]
 
 
 async def test_so_many_sitemaps_are_read_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sitemap, "MAX_SITEMAPS", 4)
     site = Site({"s": index(*map(str, range(100)))})
-    assert len((await read(site, required=False, sites=[], urls=[f"{SITE}/s"])).failed) == 3
+    warnings: list[str] = []
+    assert len((await read(site, warnings, required=False, sites=[], urls=[f"{SITE}/s"])).failed) == 3
+    assert [text for text in warnings if text.startswith("97 sitemaps were left out")]
 
 
 async def test_no_more_is_read_than_is_wanted() -> None:
     site = Site({"s": index("a", "b"), "a": urls("1", "2", "3"), "b": urls("4")})
-    assert (await read(site, max_urls=2)).list_item_urls == (f"{SITE}/1", f"{SITE}/2")
+    warnings: list[str] = []
+    assert (await read(site, warnings, max_urls=2)).list_item_urls == (f"{SITE}/1", f"{SITE}/2")
     assert site.asked == ["s", "a"]
+    assert "the sitemaps list more than 2 pages" in warnings[0]
+    assert len((await read(site, warnings, max_urls=4)).list_item_urls) == 4
+    assert len(warnings) == 1
 
 
 async def test_what_has_not_changed_since_is_left_out() -> None:

@@ -15,6 +15,7 @@ IPV4 = """
 - 10.0.0.0/8        private use
 - 100.64.0.0/10     shared address space of providers
 - 127.0.0.0/8       loopback
+- 168.63.129.16/32  the platform of Azure, from each of its machines; not in the registry
 - 169.254.0.0/16    link-local, metadata services of clouds
 - 172.16.0.0/12     private use
 - 192.0.0.0/24      IETF protocol assignments; 192.0.0.192 is a metadata service

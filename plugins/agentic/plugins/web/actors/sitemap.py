@@ -147,10 +147,14 @@ class SitemapActor(ListingActor[SitemapInput, SitemapOutput]):
         lone = given.urls[0] if len(given.urls) == 1 and not given.sites else ""
         async with aclosing(_walked(ctx, given, failures, lone)) as pieces:
             async for piece in pieces:
-                for url, one in piece:
-                    if url not in entries and len(entries) < given.max_urls:
-                        entries[url] = _entry(url, one)
-                if len(entries) == given.max_urls:
+                new = {url: one for url, one in piece if url not in entries}
+                room = given.max_urls - len(entries)
+                entries |= {url: _entry(url, one) for url, one in islice(new.items(), room)}
+                if len(new) > room:
+                    ctx.warn(
+                        f"the sitemaps list more than {given.max_urls:,} pages, and the others were left "
+                        "out: raise max_urls, or set since"
+                    )
                     break
         return SitemapOutput(
             list_item_urls=tuple(entries),
@@ -199,6 +203,7 @@ class _Walk:
         self._since = as_utc(task.since) if task.since else None
         self._waiting: deque[tuple[str, int]] = deque()
         self._seen: set[str] = set()
+        self._left_out = 0
 
     async def through(self, urls: list[str]) -> AsyncIterator[list[_Page]]:
         self._add(urls, 0)
@@ -212,6 +217,11 @@ class _Walk:
                     continue
                 self._task.failures.append((url, exc))
                 self._ctx.part_failed(url, exc)
+        if self._left_out:
+            self._ctx.warn(
+                f"{self._left_out} sitemaps were left out: at most {MAX_SITEMAPS:,} are read, and indexes "
+                f"of indexes to a depth of {MAX_DEPTH}; name them in urls"
+            )
 
     async def _fetched(self, url: str) -> HttpResponse:
         """Fetch a sitemap; temporary failures are retried, because an index lists many."""
@@ -228,9 +238,13 @@ class _Walk:
     def _add(self, urls: list[str], depth: int) -> None:
         for url in urls:
             known = absolute(url, url) or url
-            if known not in self._seen and len(self._seen) < MAX_SITEMAPS and depth <= MAX_DEPTH:
-                self._seen.add(known)
-                self._waiting.append((url, depth))
+            if known in self._seen:
+                continue
+            if len(self._seen) >= MAX_SITEMAPS or depth > MAX_DEPTH:
+                self._left_out += 1
+                continue
+            self._seen.add(known)
+            self._waiting.append((url, depth))
 
     async def _read(self, url: str, response: HttpResponse, depth: int) -> AsyncIterator[list[_Page]]:
         notes = SitemapNotes()
