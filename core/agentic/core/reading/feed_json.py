@@ -44,10 +44,14 @@ def json_start(body: bytes) -> int | None:
     """
     if body[:64].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] == b"{":
         return 0
-    if VERSION not in body[:HEAD_BYTES]:
+    start = body.find(b"{", 0, HEAD_BYTES)
+    if start < 0 or VERSION not in body[start : start + HEAD_BYTES]:
         return None
-    start = body.find(b"{")
-    return start if -1 < start < body.find(VERSION) else None
+    # A page, or another feed, may be about JSON Feed.
+    is_other = any(
+        mark in body[:start].lower() for mark in (b"<?xml", b"<rss", b"<feed", b"<rdf", b"<html", b"<!doc")
+    )
+    return None if is_other else start
 
 
 def read_json_feed(body: bytes, content_type: str | None = None) -> JsonFeed | None:

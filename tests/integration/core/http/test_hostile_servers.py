@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from agentic.core.http import Fetcher, FetchError, HttpPolicy, ProcessBudget, open_fetcher
+from agentic.core.http import Fetcher, FetchError, HttpPolicy, HttpRequest, ProcessBudget, open_fetcher
 from agentic.core.testing.http_peer import Responder, dribble, endless, listening, page
 
 pytestmark = pytest.mark.integration
@@ -155,6 +155,12 @@ async def test_the_status_counts_also_if_the_body_cannot_be_read(
     fetcher: Fetcher, answer: bytes, expected: str
 ) -> None:
     assert await failure(fetcher, answer) == expected
+
+
+async def test_a_body_in_the_answer_to_head_is_ignored(fetcher: Fetcher) -> None:
+    async with listening(page(b"hello")) as peer:
+        answer = await fetcher.fetch(HttpRequest(url=peer.url, method="HEAD"))
+    assert (answer.status, answer.body) == (200, b"")
 
 
 async def test_interim_answers_without_number_are_skipped(fetcher: Fetcher) -> None:

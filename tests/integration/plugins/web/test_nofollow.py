@@ -17,18 +17,21 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 PAGES = {
-    "/": "<a href=/open>o</a><a href=/marked rel=nofollow>m</a><a href=/meta>m</a><a href=/header>h</a>",
+    "/": "<a href=/open>o</a><a href=/frames>f</a>"
+    "<a href=/marked rel=nofollow>m</a><a href=/meta>m</a><a href=/header>h</a>",
     "/meta": "<meta name=robots content=nofollow><a href=/behind-meta>b</a>",
     "/header": "<a href=/behind-header>b</a>",
+    "/frames": "<frameset><frame src=/framed></frameset>",
 }
-OPEN = {"/", "/open", "/meta", "/header"}
+FIELDS = {"/header": {"X-Robots-Tag": "nofollow"}, "/open": {"Link": "</2>; rel=next"}}
+OPEN = {"/", "/open", "/2", "/frames", "/framed", "/meta", "/header"}
 ALL = {*OPEN, "/marked", "/behind-meta", "/behind-header"}
 
 
 async def answer(request: web.Request) -> web.Response:
     if request.path == "/robots.txt":
         return web.Response(status=404)
-    headers = {"X-Robots-Tag": "nofollow"} if request.path == "/header" else {}
+    headers = FIELDS.get(request.path, {})
     return web.Response(text=PAGES.get(request.path, "<p>x"), content_type="text/html", headers=headers)
 
 

@@ -135,6 +135,14 @@ def test_an_answer_that_has_no_body_ends_with_its_head(status: bytes, length: by
     assert mender.has_excess
 
 
+@pytest.mark.parametrize(
+    "coding", [b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n", b"no colon\r\n"]
+)
+def test_the_answer_to_head_ends_with_its_head(coding: bytes) -> None:
+    head = STATUS + coding + b"\r\n"
+    assert AnswerMender(has_body=False).feed(head + b"5\r\nhello") in (head, STATUS + b"\r\n")
+
+
 def test_interim_answers_without_end_are_left_to_the_parser() -> None:
     interim = b"HTTP/1.1 103 Early Hints\r\n\r\n"
     assert AnswerMender().feed(interim * 5_000 + SOUND) == interim * 5_000 + SOUND

@@ -453,6 +453,14 @@ def test_a_json_feed_may_stand_among_junk(before: str, after: str) -> None:
     assert values(read(f"{before}{in_json({'id': '1'})}{after}"), "id") == ["1"]
 
 
+def test_a_feed_about_json_feeds_is_not_one_itself() -> None:
+    example = in_json({"id": "9"})
+    feed = read(rss(f"<guid>1</guid><description><![CDATA[{example}]]></description>", head=""))
+    assert values(feed, "id") == ["1"]
+    with pytest.raises(MarkupError, match="HTML page"):
+        read(f"<!doctype html><html><pre>{example}</pre></html>")
+
+
 @pytest.mark.parametrize(
     "items",
     [

@@ -284,6 +284,13 @@ async def test_a_crawl_finds_the_pages_that_a_page_shows_or_continues_with(
     assert output.list_item_urls == tuple(f"http://shop.example{path}" for path in found)
 
 
+async def test_the_frames_of_a_page_that_forbids_following_are_not_followed(act: Any, page: Any) -> None:
+    markup = "<meta name=robots content=nofollow><link rel=next href=/2><iframe src=/a></iframe>"
+    links = CrawlStep(type="crawl", start="http://shop.example/").links.config
+    output = await act(ExtractListActor, page=page(markup), obey_nofollow=True, **links)
+    assert output.list_item_urls == ()
+
+
 async def test_frames_are_no_items_of_a_list(act: Any, page: Any) -> None:
     output = await act(ExtractListActor, page=page("<iframe src=/a></iframe>"), item_selector=".item a")
     assert output.list_item_urls == ()

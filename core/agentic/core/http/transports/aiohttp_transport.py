@@ -146,7 +146,7 @@ class _LenientHandler(ResponseHandler):
     _mender: AnswerMender | None = None
 
     def set_response_params(self, **params: Any) -> None:  # noqa: ANN401 - as of aiohttp
-        self._mender = AnswerMender(_SOURCE.get())
+        self._mender = AnswerMender(_SOURCE.get(), has_body=not params.get("skip_payload"))
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:

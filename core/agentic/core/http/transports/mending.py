@@ -45,10 +45,12 @@ class AnswerMender:
 
     Args:
         url: Its source, for the warning.
+        has_body: Whether it may have a body; the answer to HEAD has none.
     """
 
-    def __init__(self, url: str = "") -> None:
+    def __init__(self, url: str = "", *, has_body: bool = True) -> None:
         self._url = url
+        self._has_body = has_body
         self._head: bytes | None = b""
         self._left: int | None = None
         self._is_chunked = False
@@ -79,7 +81,7 @@ class AnswerMender:
             self._head = None
             self._is_chunked = coding is not None
             self._left = None if length is None else int(length)
-            if data[9:12] in BODILESS:
+            if not self._has_body or data[9:12] in BODILESS:
                 self._left, self._is_chunked = 0, False
             if self._left is not None and len(data) - end <= self._left:
                 self._left -= len(data) - end
@@ -97,7 +99,8 @@ class AnswerMender:
         self._interim_count += is_interim
         self._head = b"" if is_interim and self._interim_count <= MAX_INTERIM else None
         if not is_interim:
-            self._left, self._is_chunked = (0, False) if head[9:12] in BODILESS else _framing(head.lower())
+            is_whole = not self._has_body or head[9:12] in BODILESS
+            self._left, self._is_chunked = (0, False) if is_whole else _framing(head.lower())
         return head + self.feed(data[end:])
 
     def _limited(self, data: bytes) -> bytes:

@@ -202,8 +202,10 @@ class PageProcessor:
             found.moves = self._moves(entry, page)
             read = await self._links(page)
             links: Sequence[str] = read.list_item_urls
-            if page.refresh_url or page.next_url or read.next_url:
-                links = [*filter(None, (page.refresh_url, page.next_url, read.next_url)), *links]
+            # Of an answer in JSON, its own actor decides about the field Link.
+            next_urls = (page.next_url if page.is_html else None, read.next_url)
+            if page.refresh_url or any(next_urls):
+                links = [*filter(None, (page.refresh_url, *next_urls)), *links]
             file_urls: Sequence[str] = ()
             if self.files is not None and (file_urls := await self.files.find(page, warnings)):
                 links = without_files(links, file_urls)

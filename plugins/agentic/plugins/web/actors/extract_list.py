@@ -238,7 +238,7 @@ def _unwanted(source: Source, user_agent: str) -> Collection[str] | None:
     document, base, encoding = source.document, source.base, source.page.encoding
     said = [source.page.robots, *(meta.attr("content") or "" for meta in document.select(ROBOTS))]
     if any(forbids_following(one, user_agent) for one in said if one):
-        return _urls(document.select(LINKS), LINKS, base, encoding)
+        return _urls(document.select(LINKS), LINKS, base, encoding) | _frames(document, base, encoding)
     if not (marked := document.select(MARKED)):
         return None
     # A page that also links there without the word has nothing against it.
