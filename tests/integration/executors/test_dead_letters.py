@@ -132,7 +132,9 @@ def test_without_a_broker_letters_stay_where_they_are() -> None:
 def test_letters_of_steps_cannot_be_tried_by_themselves_and_the_error_says_what_to_do() -> None:
     with pytest.raises(ExecutionFailedError, match="all 2 items failed: http_503 2"):
         agentic("run", "loop.yaml")
-    with pytest.raises(AgenticError, match=r"2 of steps cannot be retried alone.*agentic run"):
+    with pytest.raises(
+        AgenticError, match=r"dead letters of steps \(2\) cannot be retried alone.*agentic run"
+    ):
         agentic("dead-letters", "retry", "--all")
     assert len(letters()) == 2
 

@@ -145,7 +145,10 @@ def test_an_interruption_before_the_run_begins_is_one_line(
         ("p.yml", "No such file or directory; did you mean 'p.yaml'?"),
         ("other.yaml", "No such file or directory; check the path"),
         ("nowhere/p.yaml", "No such file or directory; check the path"),
-        ("https://a.example/p", "is a page, not a pipeline; look at it with `agentic pipelines try URL`"),
+        (
+            "https://ada:pw@a.example/p?key=x",
+            "https://a.example/p is a page, not a pipeline; look at it with `agentic pipelines try URL`",
+        ),
     ],
 )
 def test_a_target_that_is_nearly_a_file_names_the_file(target: str, said: str) -> None:

@@ -48,6 +48,7 @@ HINTS: Mapping[str, str] = {
     "validate": "`agentic pipelines validate FILE.yaml` checks a pipeline",
     "export": "`agentic executions export ID --out rows.csv` writes the rows of an execution",
     "fakes": "`pip install 'agentic-pipelines[local]'` brings the fake sites",
+    "help": "`agentic --help` lists the commands",
     "list": "`agentic executions list` shows runs, `agentic agents list` shows agents",
     "logs": "`agentic executions show ID` shows an execution, `agentic events tail` the events",
     "migrate": "`agentic db upgrade` brings the tables up to date",

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("fastfeedparser", "feedparser")
 
+_READ = ("read", "unchanged", "postponed")
+"""Counts of polls that did not fail."""
+
 
 def check_libraries() -> None:
     """Check that feeds can be read here.
@@ -44,7 +47,7 @@ def check_libraries() -> None:
 class FeedAgentExecutor(BaseAgentExecutor):
     """Polls the feeds of a list for new entries; config: :class:`FeedSettings`."""
 
-    _has_read = True
+    _failure: str | None = None
 
     @staticmethod
     def clock() -> datetime:
@@ -88,16 +91,17 @@ class FeedAgentExecutor(BaseAgentExecutor):
 
     def save_results(self, results: dict[str, object]) -> bool:
         """Store the polls."""
-        if results.get("polls") and not results.get("read") and not results.get("unchanged"):
-            self._has_read = bool(results.get("postponed"))
+        if not any(results.get(outcome) for outcome in _READ):
+            polls = Polls.model_validate({"polls": results.get("polls", ())}).polls
+            self._failure = next((said for poll in polls for said in (*poll.warnings, poll.feed.name)), None)
         return super().save_results(results)
 
     @property
     def judgement(self) -> Judgement:
         """The verdict: failed if there were polls, and all failed."""
-        if self._has_read:
+        if self._failure is None:
             return super().judgement
-        return Judgement(outcome="failed", reason=f"no polled feed could be read: {self.warnings[0]}")
+        return Judgement(outcome="failed", reason=f"no polled feed could be read: {self._failure}")
 
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
         """Never called, because :meth:`work` returns a graph."""

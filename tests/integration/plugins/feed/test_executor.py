@@ -195,8 +195,10 @@ async def test_a_feed_that_is_elsewhere_for_now_is_asked_where_it_was(watcher: W
 async def test_a_feed_that_is_gone_is_told_once_and_not_asked_again(watcher: Watcher) -> None:
     watcher.fakes.control.add(Fault(path="/feeds/rss.xml", status=410))
     agent = watcher.agent("rss.xml", ignore_schedule=True)
-    (warning,) = (await watcher.run(agent)).warnings
+    gone = await watcher.run(agent)
+    (warning,) = gone.warnings
     assert "is gone (410) and no longer polled" in warning
+    assert (gone.status, gone.reason) == (ExecutionStatus.FAILED, f"no polled feed could be read: {warning}")
     watcher.clock.turn(days=30)
     quiet = await watcher.run(agent)
     assert (quiet.warnings, watcher.asked("rss.xml")) == ((), 1)

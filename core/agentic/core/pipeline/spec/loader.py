@@ -163,8 +163,10 @@ def _load(
 
 def _near(path: Path) -> str:
     """Return the advice about a file that does not exist: a pipeline beside it with nearly its name."""
-    beside = path.parent.iterdir() if path.parent.is_dir() else ()
-    files = {file.stem: file.name for file in beside if file.suffix in FILE_ENDINGS}
+    try:
+        files = {file.stem: file.name for file in path.parent.iterdir() if file.suffix in FILE_ENDINGS}
+    except OSError:  # there is no such folder, or it cannot be listed
+        files = {}
     near = get_close_matches(path.stem, files, n=1)
     return f"did you mean {files[near[0]]!r}?" if near else "check the path"
 

@@ -15,6 +15,7 @@ from agentic.core.pipeline.policies.policies import ErrorRule, Fallback
 from agentic.core.pipeline.spec.inputs import InputSpec
 from agentic.core.pipeline.spec.spec import (
     STEP_TYPES,
+    ActorStep,
     CrawlStep,
     DetailRules,
     FileRules,
@@ -178,7 +179,7 @@ def _with_place(message: str, key: str, model: type[BaseModel]) -> str:
 
 def _home(key: str, model: type[BaseModel]) -> str | None:
     """Return the place of a key that was written at the top, among the limits, or beside a step's options."""
-    if key in CrawlStep.model_fields and model in _TOP.values():
+    if key in CrawlStep.model_fields.keys() - ActorStep.model_fields.keys() and model in _TOP.values():
         return "in a step with `type: crawl`"
     for name, owner in _TOP.items():
         if name and key in owner.model_fields and owner is not model and model in (*_TOP.values(), CrawlStep):

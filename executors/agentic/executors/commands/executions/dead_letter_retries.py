@@ -61,8 +61,8 @@ class Sorted:
             )
         if self.items:
             yield (
-                f"{self.items} of steps cannot be retried alone, because the results of earlier steps are "
-                "gone; run their agent again with `agentic run`, then drop them with "
+                f"dead letters of steps ({self.items}) cannot be retried alone, because the results of "
+                "earlier steps are gone; run their agent again with `agentic run`, then drop them with "
                 "`agentic dead-letters drop`"
             )
 

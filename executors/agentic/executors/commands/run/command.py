@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentic.core.cli import err_console
-from agentic.core.remote_files import is_url
+from agentic.core.remote_files import is_url, shown
 from agentic.core.settings import Settings, load_settings
 from agentic.core.terminal import harmless
 from agentic.core.types import JSONValue
@@ -119,7 +119,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
                 seen = RunOutput(is_quiet=quiet, export=export, again=again)
                 desk = _desk(settings, database, agent)
                 unfinished = _resumed(desk, agent, as_changed=as_changed, reread=reread) if resume else None
-                if resume and unfinished is None:
+                if resume and unfinished is None and not quiet:
                     _say_that_it_starts_over(agent)
                 begin()
                 run_here(
@@ -274,7 +274,7 @@ def pipeline_facts(
     """
     if is_url(target):
         raise OptionError(
-            f"{target} is a page, not a pipeline; look at it with `agentic pipelines try URL`, or let "
+            f"{shown(target)} is a page, not a pipeline; look at it with `agentic pipelines try URL`, or let "
             "`agentic pipelines build URL --pick 1 --out FILE.yaml` write a pipeline for it"
         )
     if not target.endswith(PIPELINE_ENDINGS) and _KEPT.fullmatch(target) is None:

@@ -47,7 +47,11 @@ def current_database(settings: Settings) -> Database:
     from agentic.migrations import require_current
 
     database = Database.configured(settings)
-    require_current(database, get_registry())
+    try:
+        require_current(database, get_registry())
+    except BaseException:
+        database.dispose()
+        raise
     return database
 
 
