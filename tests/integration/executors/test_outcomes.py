@@ -122,11 +122,6 @@ def test_resuming_without_an_unfinished_execution_says_that_it_starts_over(site:
     assert all("nothing to continue: agent p has no unfinished execution" in ran.stderr for ran in told)
 
 
-def test_a_database_file_without_tables_gets_them(site: FakeServer) -> None:
-    Path("home", "agentic.db").write_bytes(b"")  # as when two processes begin in a new folder
-    assert Ran("run", written(site, ONE, TITLE="h1")).code == 0
-
-
 def test_an_interruption_before_the_run_begins_is_one_line(
     site: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

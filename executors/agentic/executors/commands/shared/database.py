@@ -16,23 +16,18 @@ if TYPE_CHECKING:
 
 
 def ready_database(settings: Settings) -> Database:
-    """Return the database of ``settings``, up to date; a missing or empty SQLite file gets its tables first.
+    """Return the database of ``settings``, up to date; a missing SQLite file is created first.
 
     Raises:
-        DatabaseNotMigratedError: It has tables, but not all; nothing is changed.
+        DatabaseNotMigratedError: It exists, but lacks tables; nothing is changed.
         DatabaseUnavailableError: It cannot be reached.
     """
-    from agentic.mappers.errors import DatabaseNotMigratedError
+    from agentic.mappers import Database
 
-    try:
-        return current_database(settings)
-    except DatabaseNotMigratedError as exc:
-        # A file without tables: another process creates them at this moment, and upgrade waits for it.
-        if exc.behind or not settings.database.startswith("sqlite"):
-            raise
-    from agentic.migrations import upgrade
+    if Database.configured(settings).is_missing:
+        from agentic.migrations import upgrade
 
-    upgrade(settings.database, get_registry())
+        upgrade(settings.database, get_registry())
     return current_database(settings)
 
 
