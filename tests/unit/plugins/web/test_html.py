@@ -73,3 +73,16 @@ def test_a_declarative_shadow_root_is_part_of_the_page() -> None:
     )
     assert [node.attr("href") for node in document.select("a")] == ["/x"]
     assert text_of(document.select_one("body") or document.select("*")[0]) == "a b c d"
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<h1>Lamp<script>let a = 1</script></h1>", "Lamp"),
+        ("<h1><style>.a { top: 0 }</style><p>Lamp</p><p>red</p></h1>", "Lamp red"),
+        ("<script>let a = 1</script>", "let a = 1"),
+        ("<style>.a { top: 0 }</style>", ".a { top: 0 }"),
+    ],
+)
+def test_scripts_and_styles_are_no_text_of_the_element_around_them(markup: str, text: str) -> None:
+    assert text_of(parse(markup).select("h1, script, style")[0]) == text

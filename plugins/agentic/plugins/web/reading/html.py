@@ -108,6 +108,9 @@ BREAKING = (
     "address, article, aside, blockquote, br, dd, div, dl, dt, figcaption, figure, footer, form, h1, h2, h3, "
     "h4, h5, h6, header, hr, li, main, nav, ol, option, p, pre, section, table, td, th, tr, ul"
 )
+APART = f"{BREAKING}, script, style"
+"""Elements that make the text of an element around them differ from all its texts together."""
+
 UNSEEN = "script, style, template, noscript, svg"
 _BREAKING = frozenset(BREAKING.split(", "))
 _LEFT_OUT = frozenset({"del", "s", "strike", *UNSEEN.split(", ")})
@@ -144,8 +147,11 @@ def readable(page: Page) -> Document:
 
 
 def text_of(element: Element) -> str:
-    """Return the text of an element and all below it, blanks collapsed, and one between lines."""
-    text = element.text if element.select_one(BREAKING) is None else "".join(_pieces(element))
+    """Return the text of an element and all below it, blanks collapsed, and one between lines.
+
+    Scripts and styles within it are left out.
+    """
+    text = element.text if element.select_one(APART) is None else "".join(_pieces(element))
     return " ".join(text.split())
 
 
@@ -227,8 +233,12 @@ def _pieces(element: Element) -> Iterator[str]:
     for node in element.descendants:
         if _is_breaking(node) or _is_breaking(node.previous_sibling):
             yield " "
-        if isinstance(node, Text):
+        if isinstance(node, Text) and not _is_code(node.parent):
             yield node.data
+
+
+def _is_code(node: Node | None) -> bool:
+    return isinstance(node, Element) and node.tag in ("script", "style")
 
 
 def _is_breaking(node: Node | None) -> bool:
