@@ -7,6 +7,9 @@ from tests.unit.core.wrappers.pages import LAMPS, html_of
 from turbohtml import parse
 
 from agentic.core.wrappers import Offer, OfferKind, PageTree, find_offers, globs_of
+from agentic.core.wrappers.building import find_lists, find_rows
+from agentic.core.wrappers.building.offers import MAX_OFFERED_ROWS
+from agentic.core.wrappers.selecting import SelectorIndex
 
 NAMES = ("Amber", "Birch", "Coral", "Dune", "Ember", "Fjord")
 PAGER = '<div class="pager"><a href="?page=1">1</a> <a href="?page=2">2</a> <a href="?page=3">3</a></div>'
@@ -159,3 +162,39 @@ def test_globs_fit_the_details_and_no_other_page(
 ) -> None:
     site = "https://shop.example"
     assert globs_of([site + one for one in paths], [site + one for one in others]) == globs
+
+
+def _cards(count: int) -> str:
+    return "".join(f"<li><a href='/q/{n}'>Lamp {n}</a><b>${n}.00</b></li>" for n in range(count))
+
+
+def test_list_of_many_rows_is_offered_and_found_by_the_values_of_one() -> None:
+    count = 3 * MAX_OFFERED_ROWS // 2
+    index = SelectorIndex(PageTree(parse(f"<ul>{_cards(count)}</ul>", positions=False), "https://s.example/"))
+    offer = find_lists(index)[0]
+    assert (offer.count, [one.name for one in offer.fields]) == (count, ["link", "text", "price"])
+    found = find_rows(index, [{"title": f"Lamp {count - 5}", "price": f"${count - 5}.00"}])
+    assert found is not None
+    assert (found.offer.count, found.places, found.missing) == (count, (count - 5,), ())
+
+
+def _texts(markup: str) -> list[tuple[str, ...]]:
+    offer = find_lists(SelectorIndex(PageTree(parse(markup, positions=False), "https://s.example/")))[0]
+    return [tuple(row[0] if row else "" for row in one.texts) for one in offer.fields]
+
+
+def test_columns_are_not_mixed_where_rows_lack_a_part() -> None:
+    numbers = range(6)
+    cells = "".join(
+        f"<tr>{f'<td rowspan=2>Town {n}</td>' if n % 2 == 0 else ''}<td>Lamp {n}</td><td>{n} €</td></tr>"
+        for n in numbers
+    )
+    names, prices = tuple(f"Lamp {n}" for n in numbers), tuple(f"{n} €" for n in numbers)
+    assert _texts(f"<table>{cells}</table>")[1:] == [names, prices]
+    badges = "".join(f"<li>{'<i>New</i>' * (n % 3 == 0)}<i>Lamp {n}</i><i>{n} €</i></li>" for n in numbers)
+    assert _texts(f"<ul>{badges}</ul>") == [names, prices]
+
+
+def test_price_in_several_elements_is_a_column() -> None:
+    rows = "".join(f"<li><b>Lamp {n}</b><p><i>$</i><i>{n},299</i><sup>50</sup></p></li>" for n in range(1, 5))
+    assert tuple(f"${n},29950" for n in range(1, 5)) in _texts(f"<ul>{rows}</ul>")

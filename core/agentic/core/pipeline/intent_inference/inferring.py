@@ -206,6 +206,8 @@ async def _find(talk: Conversation, wanted: WantedData, urls: Sequence[str], sit
         raise _no_place(wanted, fields, record)
     pages = await _reached(record.links, TRIED_PAGES, site)
     own = [one for one in find_offers([*pages.values()]) if one.kind is OfferKind.PAGE] if pages else []
+    if not own:
+        raise _no_place(wanted, fields, record)
     picks = await pick(talk, wanted, wanted.fields, [_offered(one) for one in own])
     fields = _chosen(own[picks.record], picks.places, wanted)
     if _missing(fields, wanted):

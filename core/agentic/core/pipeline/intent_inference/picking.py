@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from agentic.core.pipeline.intent_inference.conversing import Conversation, ModelQuestion
 from agentic.core.pipeline.intent_inference.errors import NothingFitsError
@@ -221,6 +222,10 @@ def _picks(answer: JSONValue, fields: Sequence[WantedField], menu: _Menu) -> Pic
         number = _number(places[one.name], one.name, len(menu.numbers))
         if number:
             found[one.name] = _position(one, number, record - 1, menu)
+    if twice := next((pair for pair in combinations(found, 2) if found[pair[0]] == found[pair[1]]), None):
+        raise ValueError(
+            f"{twice[0]} and {twice[1]} have the same place; answer 0 for the one that it is not"
+        )
     return Picks(record - 1, found)
 
 
@@ -235,6 +240,10 @@ def _position(field: WantedField, number: int, record: int, menu: _Menu) -> int:
     if of_record != record:
         raise ValueError(f"{field.name}: place {number} is of record {of_record + 1}, not of {record + 1}")
     place = menu.records[record].places[position]
+    if place.is_link and field.type not in ("url", "string"):
+        raise ValueError(f"{field.name}: place {number} is an address, and no {field.type}")
+    if field.type == "url" and not place.is_link:
+        raise ValueError(f"{field.name}: place {number} is no address")
     is_amount = field.type in ("integer", "number", "price")
     if is_amount and not any(char.isdigit() for text in place.texts for char in text):
         raise ValueError(f"{field.name}: no text of place {number} has a number")

@@ -10,6 +10,7 @@ from itertools import islice
 
 from agentic.core.linear import LinearPattern, compile_linear
 from agentic.core.wrappers.building.addresses import link_of
+from agentic.core.wrappers.building.naming import is_price, type_of
 from agentic.core.wrappers.candidates import MAX_TEXT_CHARS
 from agentic.core.wrappers.locators import Locator, LocatorKind
 from agentic.core.wrappers.selecting import Atom, Selection, SelectorIndex, cost_of, names_in
@@ -32,6 +33,9 @@ _NO_FRAGMENT = frozenset({"tr", "td", "th", "tbody", "thead", "tfoot"})
 """A row of these names cannot be read as a page of its own, so XPath does not find anything in it."""
 
 _STEADY = 0.8
+LIKELY = 0.75
+"""Likeness from which the values of a column are those of one place."""
+
 _ENOUGH = 2
 Key = tuple[object, ...]
 
@@ -181,7 +185,15 @@ def _is_carrier(tree: PageTree, number: int, row: int) -> bool:
         return False
     if tree.tags[number] in _MARKS and number != row and _has_own_text(tree, tree.parents[number]):
         return False
-    return _has_own_text(tree, number)
+    return _has_own_text(tree, number) or _is_split_price(tree, number)
+
+
+def _is_split_price(tree: PageTree, number: int) -> bool:
+    """Return whether an element is a price with currency, amount and cents in parts of their own."""
+    inner = tree.children[number]
+    return (
+        len(inner) > 1 and is_price(tree.text(number)) and not any(is_price(tree.text(one)) for one in inner)
+    )
 
 
 def _has_own_text(tree: PageTree, number: int) -> bool:
@@ -228,11 +240,64 @@ def _split(
         yield _column(tree, parts, attr, label, is_list=True)
     elif usual <= MAX_PLACES and (times >= _STEADY * sum(counts.values()) or is_cells):
         for place in range(usual):
-            yield _column(tree, [row[place : place + 1] for row in parts], attr, label)
+            yield _placed(tree, parts, place, usual, attr, label)
+    elif not attr and usual <= MAX_PLACES and _differ(found := _places(tree, parts, usual, label)):
+        yield from found
     elif not attr:
         yield _column(tree, parts, attr, label, is_list=True)
     else:
         yield _column(tree, [row[:1] for row in parts], attr, label)
+
+
+def _places(tree: PageTree, parts: Sequence[list[int]], usual: int, label: str) -> list[RowColumn]:
+    return [_placed(tree, parts, place, usual, "", label) for place in range(usual)]
+
+
+def _differ(columns: Sequence[RowColumn]) -> bool:
+    """Return whether equal parts have values of several types in all rows: they are no list then."""
+    kinds = [{type_of([texts[0]]) for texts in one.texts if texts and texts[0]} for one in columns]
+    return all(len(kind) == 1 for kind in kinds) and len(set.union(*kinds)) > 1
+
+
+def _placed(
+    tree: PageTree, parts: Sequence[list[int]], place: int, usual: int, attr: str, label: str
+) -> RowColumn:
+    """Return the column of a place among equal parts, counted from the end that gives like values."""
+    ways = ways_to_place(parts, place, usual)
+    if any("rowspan" in tree.elements[number].attrs for row in parts for number in row):
+        ways = ways[1:]  # cells that span rows are the first ones of their row, as a rule
+    columns = [_column(tree, way, attr, label) for way in ways]
+    return max(columns, key=lambda one: (likeness_of(one.texts, parts) >= LIKELY, one.filled))
+
+
+def ways_to_place(
+    parts: Sequence[Sequence[int]], place: int, count: int
+) -> list[tuple[tuple[int, ...], ...]]:
+    """Return the part at a place of each row, where one row has ``count``: from the first, from the last."""
+    last = count - place
+    from_first = tuple(tuple(row[place : place + 1]) for row in parts)
+    from_last = tuple((row[len(row) - last],) if len(row) >= last else () for row in parts)
+    return [from_first, from_last]
+
+
+def likeness_of(texts: Sequence[Sequence[str]], parts: Sequence[Sequence[int]]) -> float:
+    """Return how far the values of unusual rows are like the values of rows with as many parts as usual.
+
+    Args:
+        texts: The values of each row.
+        parts: All equal parts of each row, from which the values are.
+    """
+    usual = Counter(map(len, filter(None, parts))).most_common(1)[0][0]
+    values = [(row[0], len(there)) for row, there in zip(texts, parts, strict=True) if row and row[0]]
+    counts = Counter(text for text, _ in values)
+    common = [text for text, count in values if count == usual]
+    others = [text for text, count in values if count != usual]
+    if not common or not others:
+        return 1.0
+    kind = type_of(common)
+    same = sum(type_of([text]) == kind for text in others) / len(others)
+    again = [sum(counts[text] > 1 for text in some) / len(some) for some in (common, others)]
+    return (same + 1 - abs(again[0] - again[1])) / 2
 
 
 def _column(

@@ -159,9 +159,9 @@ def find_lists(index: SelectorIndex) -> list[Offer]:
 
 def list_of(index: SelectorIndex, rows: Sequence[int], columns: Sequence[RowColumn]) -> Offer | None:
     """Return rows with their useful columns; None if they have none, or no selector gives the rows."""
-    heads = _heads(index.tree, rows)
-    useful = (one for one in columns if _is_useful(one, len(rows)))
-    fields = [field for one in useful if (field := _field(index, rows, one, heads)).locators]
+    heads, shown = _heads(index.tree, rows), rows[:MAX_OFFERED_ROWS]
+    useful = (one for one in columns if _is_useful(one, len(shown)))
+    fields = [field for one in useful if (field := _field(index, shown, one, heads)).locators]
     names = unique(one.name for one in fields)
     named = [replace(one, name=name) for one, name in zip(fields, names, strict=True)]
     return offer_of(index, rows, columns, named) if named else None
@@ -181,7 +181,8 @@ def offer_of(
     items = write_item_selector(index, rows)
     if items is None:
         return None
-    link, links = best_link(index, rows, columns) or ("", ())
+    shown = rows[: len(columns[0].parts)] if columns else ()
+    link, links = best_link(index, shown, columns) or ("", ())
     return Offer(
         OfferKind.TABLE if index.tree.tags[rows[0]] == "tr" else OfferKind.LIST,
         _title(index.tree, rows),
@@ -244,7 +245,8 @@ def best_link(
 
 
 def _score(tree: PageTree, rows: Sequence[int], columns: Sequence[RowColumn]) -> float:
-    useful = [one for one in columns if _is_useful(one, len(rows))]
+    count = min(len(rows), MAX_OFFERED_ROWS)
+    useful = [one for one in columns if _is_useful(one, count)]
     if not useful:
         return 0.0
     value = 0.0
@@ -253,7 +255,7 @@ def _score(tree: PageTree, rows: Sequence[int], columns: Sequence[RowColumn]) ->
         kind = type_of(texts) if not one.attr else "string"
         length = sum(map(len, texts)) / max(1, len(texts))
         weight = 0.5 if one.attr else _WEIGHTS.get(kind, 1.0) * min(1.0, 0.5 + length / 60)
-        value += weight * one.filled / len(rows)
+        value += weight * one.filled / count
     if not any(not one.attr for one in useful):
         return 0.0
     is_pager = all(len(texts[0]) <= 3 for one in useful if not one.attr for texts in one.texts if texts)

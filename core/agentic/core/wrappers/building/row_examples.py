@@ -11,16 +11,18 @@ from typing import NamedTuple
 
 from agentic.core.linear import compile_linear
 from agentic.core.wrappers.building.columns import (
+    LIKELY,
     RowColumn,
     attribute_column,
     columns_at,
     columns_of,
+    likeness_of,
+    ways_to_place,
     write_row_locators,
 )
 from agentic.core.wrappers.building.examples import Example, Row
 from agentic.core.wrappers.building.expressions import form_of, label_in
 from agentic.core.wrappers.building.matching import ExampleMatch, matches, reading_of
-from agentic.core.wrappers.building.naming import type_of
 from agentic.core.wrappers.building.offers import (
     MAX_OFFERED_ROWS,
     Offer,
@@ -40,7 +42,6 @@ MAX_MATCHES = 200
 _TRIED = 8
 _ROWS = 3
 _FIELDS = 2
-_LIKELY = 0.75
 _ENOUGH = 2
 _BY_FORM = 0.85
 _BY_LABEL = 1.1
@@ -285,7 +286,7 @@ def _field(
             name, column.label, tuple(locators), column.texts, column.is_list, column.attr, kind, regex
         )
         count = sum(one.kind is LocatorKind.CSS for one in locators)
-        is_likely = tried.likeness >= _LIKELY
+        is_likely = tried.likeness >= LIKELY
         score = (held[0].score, is_likely, column.filled, min(count, _ENOUGH), tried.likeness, count, -order)
         if best is None or score > best[0]:
             best = score, field
@@ -331,14 +332,9 @@ def _variants(tree: PageTree, column: RowColumn, shown: _Shown) -> Iterator[_Try
         if match.attr or match.numbers[0] not in parts:
             continue
         place = parts.index(match.numbers[0])
-        last = place - len(parts) + 1
-        first_way = _chosen(column, [row[place : place + 1] for row in column.parts])
-        last_way = _chosen(
-            column, [row[last - 1 : last or None] if len(row) >= 1 - last else () for row in column.parts]
-        )
-        usual = Counter(map(len, filter(None, column.parts))).most_common(1)[0][0]
-        for way in dict.fromkeys((first_way, last_way)):
-            yield _Try(way, likeness=_likeness(way, column, usual))
+        for way in dict.fromkeys(ways_to_place(column.parts, place, len(parts))):
+            chosen = _chosen(column, way)
+            yield _Try(chosen, likeness=likeness_of(chosen.texts, column.parts))
         formed, form = _of_form(tree, column, match)
         if form:
             yield _Try(formed, column, form=form, likeness=_BY_FORM)
@@ -347,20 +343,6 @@ def _variants(tree: PageTree, column: RowColumn, shown: _Shown) -> Iterator[_Try
                 [part for part in row if tree.text(part).startswith(label)][:1] for row in column.parts
             ]
             yield _Try(_chosen(column, fitting), column, label=label, likeness=_BY_LABEL)
-
-
-def _likeness(way: RowColumn, column: RowColumn, usual: int) -> float:
-    """Return how far the values of unusual rows are like the values of rows with as many parts as usual."""
-    values = [texts[0] if texts else "" for texts in way.texts]
-    counts = Counter(values)
-    common = [text for text, parts in zip(values, column.parts, strict=True) if text and len(parts) == usual]
-    others = [text for text, parts in zip(values, column.parts, strict=True) if text and len(parts) != usual]
-    if not common or not others:
-        return 1.0
-    kind = type_of(common)
-    same = sum(type_of([text]) == kind for text in others) / len(others)
-    again = [sum(counts[text] > 1 for text in some) / len(some) for some in (common, others)]
-    return (same + 1 - abs(again[0] - again[1])) / 2
 
 
 def _attributes(index: SelectorIndex, rows: Sequence[int], shown: Sequence[_Shown]) -> list[RowColumn]:

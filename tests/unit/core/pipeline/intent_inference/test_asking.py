@@ -113,6 +113,7 @@ WRONG: list[tuple[object, str]] = [
     ({**PICKED, "places": {"price": 99, "rating": 4}}, "price must be a number from 0 to 4, not '99'"),
     ({**PICKED, "places": {"price": 1, "rating": 4}}, "price: place 1 is of record 1, not of 2"),
     ({**PICKED, "places": {"price": 2, "rating": 4}}, "price: no text of place 2 has a number"),
+    ({**PICKED, "places": {"price": 3, "rating": 3}}, "price and rating have the same place"),
 ]
 
 
@@ -123,6 +124,20 @@ async def test_answer_outside_the_numbers_is_asked_again_once_and_then_an_error(
     assert await picked([line(answer), line(PICKED)]) == Picks(1, {"price": 1, "rating": 2})
     with pytest.raises(UnusableAnswerError, match="asked twice") as caught:
         await picked([line(answer)] * 2)
+    assert fault in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "fault"),
+    [("price", 1, "thing: place 1 is an address, and no price"), ("url", 2, "thing: place 2 is no address")],
+)
+async def test_address_is_no_amount_and_a_text_no_address(kind: str, place: int, fault: str) -> None:
+    link = OfferedPlace("link", "", ("https://shop.example/7",), is_link=True)
+    offered = [OfferedRecord("", 9, (link, OfferedPlace("title", "", ("Lamp 7",))))]
+    wanted = WantedData.model_validate({"record": "lamp", "fields": [{"name": "thing", "type": kind}]})
+    talk = Conversation(ScriptedModel([line({"record": 1, "places": {"thing": place}})] * 2))
+    with pytest.raises(UnusableAnswerError) as caught:
+        await pick(talk, wanted, wanted.fields, offered)
     assert fault in str(caught.value)
 
 

@@ -256,6 +256,14 @@ async def test_field_that_no_page_has_ends_with_the_places_that_there_are() -> N
     assert "Made of 'Oak'" in caught.value.offered
 
 
+async def test_missing_field_is_named_where_the_pages_of_a_list_cannot_be_read() -> None:
+    site = MemorySite({LIST: _list("")})
+    answers = wanted(TITLE, RATING), picking(find_offers([site.tree(LIST)]), 0, title="title_2", rating="")
+    with pytest.raises(NothingFitsError, match="no place for rating") as caught:
+        await inferred(site, *answers)
+    assert caught.value.missing == ("rating",)
+
+
 async def test_field_that_only_a_filter_needs_may_be_missing() -> None:
     site = shop()
     offers = find_offers([site.tree(LIST)])
