@@ -142,6 +142,21 @@ SHAPES = {
             "day": [f"2026-03-0{n + 1}" for n in range(7)],
         },
     ),
+    "prices that an earlier price follows": Shape(
+        "<ul>{}</ul>",
+        lambda n, name: f"<li><b>{name}</b><p>${n}.50{f' <del>${n}9.00</del>' * (n % 3 == 0)}</p></li>",
+        {"title": NAMES[1], "price": "$1.50"},
+        {"title": NAMES, "price": [f"${n}.50{f' ${n}9.00' * (n % 3 == 0)}" for n in range(7)]},
+    ),
+    "amounts in sentences with other amounts": Shape(
+        "<ul>{}</ul>",
+        lambda n, name: (
+            f"<li><p>{name}{' with 3 drawers' * (n == 2)} was made by hand in the year {1900 + n} in Oslo</p>"
+            f"<i>{name}</i></li>"
+        ),
+        {"title": NAMES[1], "year": "1901"},
+        {"title": NAMES},
+    ),
     "labels that some rows lack": Shape(
         "<div>{}</div>",
         lambda n, name: (
@@ -177,6 +192,33 @@ def test_rows_are_found_by_the_values_of_one(name: str) -> None:
     for field, texts in shape.reads.items():
         assert [row[0] if row else "" for row in fields[field].texts] == list(texts)
     assert all(len(one.locators) >= 2 for one in fields.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "regex"),
+    [
+        ("prices that an earlier price follows", "price", r"(^\$[\d.,]+)(?:\s|$)"),
+        ("amounts in sentences with other amounts", "year", r" was made by hand in the year ([\d.,]+)"),
+    ],
+)
+def test_part_of_a_text_is_taken_by_the_texts_around_it(name: str, field: str, regex: str) -> None:
+    found, _ = found_on(SHAPES[name])
+    assert next(one.regex for one in found.offer.fields if one.name == field) == regex
+
+
+def test_field_that_some_rows_have_at_another_place_has_both_places() -> None:
+    prices = [f"{n}9.50 €" for n in range(7)]
+    reduced = [f"<u class=price><s>99 €</s><b class=new>{price}</b></u>" for price in prices]
+    plain = [f"<u class=price>{price}</u>" for price in prices]
+    rows = "".join(f"<li><a>{name}</a>{(plain, reduced)[n % 2][n]}</li>" for n, name in enumerate(NAMES))
+    index = SelectorIndex(PageTree(parse(f"<ul>{rows}</ul>", positions=False), "https://s.example/l"))
+    found = find_rows(index, [{"title": NAMES[n], "price": prices[n]} for n in (1, 2)])
+    assert found is not None
+    price = found.offer.fields[1]
+    assert [row[0] for row in price.texts] == prices
+    paths = [one.path for one in price.locators]
+    assert paths[0] == "u.price b.new"
+    assert paths[2:] == ["u.price", "u"]
 
 
 def test_names_and_values_of_one_record_are_no_rows() -> None:

@@ -243,7 +243,7 @@ def _position(field: WantedField, number: int, record: int, menu: _Menu) -> int:
     if place.is_link and field.type not in ("url", "string"):
         raise ValueError(f"{field.name}: place {number} is an address, and no {field.type}")
     if field.type == "url" and not place.is_link:
-        raise ValueError(f"{field.name}: place {number} is no address")
+        raise ValueError(f"{field.name}: place {number} is not an address")
     is_amount = field.type in ("integer", "number", "price")
     if is_amount and not any(char.isdigit() for text in place.texts for char in text):
         raise ValueError(f"{field.name}: no text of place {number} has a number")

@@ -33,8 +33,9 @@ _NO_FRAGMENT = frozenset({"tr", "td", "th", "tbody", "thead", "tfoot"})
 """A row of these names cannot be read as a page of its own, so XPath does not find anything in it."""
 
 _STEADY = 0.8
+_CURRENCY_CHARS = 3
 LIKELY = 0.75
-"""Likeness from which the values of a column are those of one place."""
+"""Likeness from which the values of a column belong to one place."""
 
 _ENOUGH = 2
 Key = tuple[object, ...]
@@ -190,10 +191,10 @@ def _is_carrier(tree: PageTree, number: int, row: int) -> bool:
 
 def _is_split_price(tree: PageTree, number: int) -> bool:
     """Return whether an element is a price with currency, amount and cents in parts of their own."""
-    inner = tree.children[number]
-    return (
-        len(inner) > 1 and is_price(tree.text(number)) and not any(is_price(tree.text(one)) for one in inner)
-    )
+    inner, text = tree.children[number], tree.text(number)
+    if len(inner) < 2 or not is_price(text) or sum(map(str.isalpha, text)) > _CURRENCY_CHARS:
+        return False
+    return not any(is_price(tree.text(one)) for one in inner)
 
 
 def _has_own_text(tree: PageTree, number: int) -> bool:
@@ -254,7 +255,7 @@ def _places(tree: PageTree, parts: Sequence[list[int]], usual: int, label: str) 
 
 
 def _differ(columns: Sequence[RowColumn]) -> bool:
-    """Return whether equal parts have values of several types in all rows: they are no list then."""
+    """Return whether equal parts have values of several types in all rows, so that they are not a list."""
     kinds = [{type_of([texts[0]]) for texts in one.texts if texts and texts[0]} for one in columns]
     return all(len(kind) == 1 for kind in kinds) and len(set.union(*kinds)) > 1
 

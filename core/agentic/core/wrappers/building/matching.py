@@ -30,6 +30,9 @@ _SCORES: dict[Reading, float] = {"same": 3.0, "number": 2.0, "date": 2.0, "part"
 _ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "aria-label", "data-src")
 _ADDRESSES = frozenset({"href", "src", "data-src"})
 _AMOUNT = re.compile(r"\d[\d.,'’  ]*")
+_MAX_AFFIX = 32
+"""Characters around an amount; in longer texts other rows may have another number first."""
+
 _LONG = 40
 
 
@@ -185,4 +188,6 @@ def _same_amount(text: str, example: str) -> bool:
         return False
     amounts = _AMOUNT.findall(text)
     wanted = digits_of(example)
-    return bool(amounts) and digits_of(amounts[0]) == wanted and (len(amounts) == 1 or not is_price(text))
+    if not amounts or digits_of(amounts[0]) != wanted or len(text) - len(amounts[0]) > _MAX_AFFIX:
+        return False
+    return len(amounts) == 1 or not is_price(text)

@@ -23,6 +23,7 @@ from agentic.core.wrappers.building.columns import (
 from agentic.core.wrappers.building.examples import Example, Row
 from agentic.core.wrappers.building.expressions import form_of, label_in
 from agentic.core.wrappers.building.matching import ExampleMatch, matches, reading_of
+from agentic.core.wrappers.building.naming import is_price
 from agentic.core.wrappers.building.offers import (
     MAX_OFFERED_ROWS,
     Offer,
@@ -88,6 +89,13 @@ class _Try(NamedTuple):
     form: str = ""
     label: str = ""
     likeness: float = 1.0
+
+
+class _Columns(NamedTuple):
+    """The columns of rows, and the same with equal parts as lists."""
+
+    plain: Sequence[RowColumn]
+    lists: Sequence[RowColumn]
 
 
 class _Group(NamedTuple):
@@ -236,8 +244,7 @@ def _found(
     index: SelectorIndex, group: _Group, known: Sequence[Places], examples: Sequence[Row]
 ) -> FoundRows | None:
     rows = group.rows[: max(MAX_OFFERED_ROWS, *(place + 1 for place in group.places))]
-    columns = columns_of(index.tree, rows)
-    lists = columns_of(index.tree, rows, has_lists=True)
+    columns = _columns(index.tree, rows)
     names = dict.fromkeys(name for row in examples for name in row)
     fields: list[OfferedField] = []
     for name in names:
@@ -247,16 +254,66 @@ def _found(
             if name in row
         ]
         is_list = any(not isinstance(one.value, str) for one in shown)
-        several = [one for one in lists if one.is_list]
-        tries = [_Try(one) for one in several] if is_list else _tries(index, rows, columns, several, shown)
-        field = _field(index, rows, tries, name, shown)
+        if is_list:
+            field = _field(index, rows, [_Try(one) for one in columns.lists if one.is_list], name, shown)
+        else:
+            field = _of_values(index, rows, columns, name, shown)
+            field = field or _of_two_kinds(index, rows, columns, name, shown)
         if field is not None:
             fields.append(field)
-    offer = offer_of(index, group.rows, columns, fields) if fields else None
+    offer = offer_of(index, group.rows, columns.plain, fields) if fields else None
     if offer is None:
         return None
     known_names = {one.name for one in fields}
     return FoundRows(offer, tuple(name for name in names if name not in known_names), group.places)
+
+
+def _columns(tree: PageTree, rows: Sequence[int]) -> _Columns:
+    return _Columns(columns_of(tree, rows), columns_of(tree, rows, has_lists=True))
+
+
+def _of_values(
+    index: SelectorIndex,
+    rows: Sequence[int],
+    columns: _Columns,
+    name: str,
+    shown: Sequence[_Shown],
+) -> OfferedField | None:
+    several = [one for one in columns.lists if one.is_list]
+    return _field(index, rows, _tries(index, rows, columns.plain, several, shown), name, shown)
+
+
+def _of_two_kinds(
+    index: SelectorIndex,
+    rows: Sequence[int],
+    columns: _Columns,
+    name: str,
+    shown: Sequence[_Shown],
+) -> OfferedField | None:
+    """Return a field that some rows have at another place, such as a price that is reduced."""
+    for start in shown:
+        first = _of_values(index, rows, columns, name, [start])
+        if first is None:
+            continue
+        left = [at for at, row in enumerate(first.texts) if not (row and row[0])]
+        here = [one for one in shown if one.place not in left]
+        others = [one._replace(place=left.index(one.place)) for one in shown if one.place in left]
+        some = [rows[at] for at in left]
+        first = _of_values(index, rows, columns, name, here)
+        if first is None or not others:
+            continue
+        second = _of_values(index, some, _columns(index.tree, some), name, others)
+        if second is not None and (second.attr, second.type, second.regex) == (
+            first.attr,
+            first.type,
+            first.regex,
+        ):
+            texts = list(first.texts)
+            for at, row in zip(left, second.texts, strict=True):
+                texts[at] = row
+            places = (*first.locators[:_ENOUGH], *second.locators[:_ENOUGH])
+            return replace(first, locators=places, texts=tuple(texts))
+    return None
 
 
 def _field(
@@ -275,7 +332,7 @@ def _field(
         )
         if held[0].reading == "part" and not regex:
             continue  # the value stands somewhere in a longer text
-        regex = regex or tried.form
+        regex = regex or tried.form or _before_more(column, shown)
         among = tried.among if regex else None
         locators = write_row_locators(
             index, rows, column, frozenset(words_of(name)), among=among, regex=regex
@@ -343,6 +400,19 @@ def _variants(tree: PageTree, column: RowColumn, shown: _Shown) -> Iterator[_Try
                 [part for part in row if tree.text(part).startswith(label)][:1] for row in column.parts
             ]
             yield _Try(_chosen(column, fitting), column, label=label, likeness=_BY_LABEL)
+
+
+def _before_more(column: RowColumn, shown: Sequence[_Shown]) -> str:
+    """Return an expression for a price that a second one follows in some rows; empty if none does."""
+    texts = [row[0] for row in column.texts if row]
+    first = column.texts[shown[0].place][0] if column.texts[shown[0].place] else ""
+    form = form_of(first) if is_price(first) and not (column.attr or column.is_list) else ""
+    if not form:
+        return ""
+    whole, ahead = compile_linear(form), compile_linear(f"({form.removesuffix('$')})(?:\\s|$)")
+    if all(map(whole.search, texts)) or not all(map(ahead.search, texts)):
+        return ""
+    return ahead.pattern
 
 
 def _attributes(index: SelectorIndex, rows: Sequence[int], shown: Sequence[_Shown]) -> list[RowColumn]:

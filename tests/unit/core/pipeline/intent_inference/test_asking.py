@@ -129,7 +129,10 @@ async def test_answer_outside_the_numbers_is_asked_again_once_and_then_an_error(
 
 @pytest.mark.parametrize(
     ("kind", "place", "fault"),
-    [("price", 1, "thing: place 1 is an address, and no price"), ("url", 2, "thing: place 2 is no address")],
+    [
+        ("price", 1, "thing: place 1 is an address, and no price"),
+        ("url", 2, "thing: place 2 is not an address"),
+    ],
 )
 async def test_address_is_no_amount_and_a_text_no_address(kind: str, place: int, fault: str) -> None:
     link = OfferedPlace("link", "", ("https://shop.example/7",), is_link=True)
