@@ -11,7 +11,7 @@ from agentic.executors.building.examples_file import ExampleRow, Value
 from agentic.executors.commands.shared.options import OptionError
 
 if TYPE_CHECKING:
-    from agentic.core.wrappers import BuiltField, Locator, PageTree
+    from agentic.core.wrappers import BuiltField, PageTree
     from agentic.core.wrappers.building import FoundRows
 
 _FROM_CSV = "give more rows in a CSV file with --examples"
@@ -70,23 +70,23 @@ def no_page_of_row(rows: Sequence[ExampleRow], found: FoundRows, error: Exceptio
 def warnings_of(
     fields: Mapping[str, BuiltField], urls: Sequence[str], examples: Sequence[Mapping[str, Value]]
 ) -> list[str]:
-    """Return sentences on fields that are not as in all of their examples, or have one place."""
+    """Return sentences on fields that are not as in all of their examples, or have equal ones."""
     said = [
         f"{name}: {urls[at]} gives {' and '.join(map(repr, one.texts[at]))}, but its example says "
         f"{_said(examples[at].get(name) or '')}; check both"
         for name, one in fields.items()
         for at in one.wrong
     ]
-    plain = {name: one.locators for name, one in fields.items() if not (one.attr or one.regex)}
-    return [*said, *shared_places(plain)]
+    return [*said, *equal_examples(examples)]
 
 
-def shared_places(locators: Mapping[str, Sequence[Locator]]) -> list[str]:
-    """Return a sentence for each two fields with the same place."""
+def equal_examples(examples: Sequence[Mapping[str, Value]]) -> list[str]:
+    """Return a sentence for each two fields whose examples are equal, so that only their names differ."""
+    names = dict.fromkeys(name for row in examples for name, value in row.items() if value)
     return [
-        f"{one} and {other} have the same place, as their examples are alike; give a row where they differ"
-        for one, other in combinations(locators, 2)
-        if locators[one][0] == locators[other][0]
+        f"{one} and {other} are alike in all examples and may get one place; give a row where they differ"
+        for one, other in combinations(names, 2)
+        if all(row.get(one) == row.get(other) for row in examples)
     ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from agentic.core.errors import AgenticError
 from agentic.core.http import canonical_url
 from agentic.executors.building.examples_file import ExampleRow, as_rows
-from agentic.executors.building.faults import no_page_of_row, no_place, not_rows, shared_places, warnings_of
+from agentic.executors.building.faults import equal_examples, no_page_of_row, no_place, not_rows, warnings_of
 from agentic.executors.building.looks import Looks
 from agentic.executors.commands.shared.options import OptionError
 
@@ -240,16 +240,11 @@ async def _rows(asked: BuildRequest, looks: Looks, found: FoundRows, rows: Seque
     trees = await _further(asked.url, offer, looks)
     locators = {name: one.locators for name, one in fields.items()}
     urls = list(dict.fromkeys([asked.url, *(tree.url for tree in trees[1:]), *asked.pages]))
-    warnings = _shared_columns(fields)
+    warnings = equal_examples([row.values for row in rows])
     return Plan("rows", intent, locators, urls, {}, _row_notes(offer, fields), warnings)
 
 
 # Their parts.
-
-
-def _shared_columns(fields: Mapping[str, OfferedField]) -> list[str]:
-    plain = {name: one.locators for name, one in fields.items() if not (one.attr or one.regex)}
-    return shared_places(plain)
 
 
 def _built(
