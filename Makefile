@@ -1,5 +1,6 @@
 # make demo   everything once, from nothing: servers, database, worker, two agents, rows
-# make test   every test, on real servers on loopback
+# make test   the tests of each change, on real servers on loopback
+# make test-all   every test, slow ones too: before a release, and at night
 # make docs   the documentation site, into docs/_build/html
 # make simulate   two minutes of random runs, in one process and durable, that are killed and cut off at any point
 # make soak   half an hour of workers that are killed and brokers that forget; MINUTES=30, SEED=1
@@ -22,7 +23,7 @@ SHARED := --processes 6
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check quick-checks format-check lint contracts mypy pyright audit docs simulate soak coverage corpora javascript-runners \
+.PHONY: help demo test test-all check quick-checks format-check lint contracts mypy pyright audit docs simulate soak coverage corpora javascript-runners \
 	format requirements clean
 
 help:
@@ -33,6 +34,9 @@ demo: $(VENV)/.local
 
 test: $(VENV)/.dev $(VENV)/.tools
 	$(BIN)/pytest $(or $(ARGS),$(SHARED))
+
+test-all: $(VENV)/.dev $(VENV)/.tools
+	$(BIN)/pytest --slow $(SHARED)
 
 # Side by side with `make --jobs 2 check`. `.ci/run` runs mypy and pyright, which take longest, beside the tests.
 check: quick-checks mypy pyright
@@ -53,7 +57,7 @@ mypy: $(VENV)/.dev
 	$(BIN)/mypy
 
 pyright: $(VENV)/.dev
-	$(BIN)/pyright
+	$(BIN)/pyright $(PACKAGES)
 
 # In an environment of its own: what audits is none of our libraries.
 audit: $(VENV)/.python
@@ -76,7 +80,7 @@ soak: $(VENV)/.dev
 # A test with a bound on its time may fail while it is traced: the report is made all the same.
 coverage: $(VENV)/.dev $(VENV)/.tools
 	$(BIN)/coverage erase
-	-$(BIN)/coverage run -m pytest $(or $(ARGS),$(SHARED))
+	-$(BIN)/coverage run -m pytest $(or $(ARGS),--slow $(SHARED))
 	$(BIN)/coverage combine --quiet
 	mkdir -p build
 	$(BIN)/coverage json --quiet -o build/coverage.json

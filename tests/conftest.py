@@ -57,6 +57,41 @@ MEMORY_BYTES = 4 * 2**30
 """What has to be free there: the environments that wheels are installed into need most of it."""
 
 
+TESTED_ON_ONE = [Path(__file__).parent / "integration" / room for room in ("executors", "plugins")]
+"""Tests there use a database, and are no tests of it."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that runs every test."""
+    parser.addoption(
+        "--slow", action="store_true", help="run slow tests, too; those of a file that is named run anyway"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests to `make test-all`, unless their file is asked for."""
+    if config.getoption("--slow") or any(".py" in argument for argument in config.args):
+        return
+    slow = {item for item in items if is_slow(item)}
+    if slow:
+        config.hook.pytest_deselected(items=list(slow))
+        items[:] = [item for item in items if item not in slow]
+
+
+def is_slow(item: pytest.Item) -> bool:
+    """Whether a test is marked as slow, or shows on PostgreSQL what it shows on SQLite, too.
+
+    The statements are those of the mappers, whose own tests always run on both.
+    """
+    if item.get_closest_marker("slow"):
+        return True
+    callspec = getattr(item, "callspec", None)
+    is_on_postgresql = callspec is not None and callspec.params.get("backend") == "postgresql"
+    is_only_there = any("backend" in mark.args[0] for mark in item.iter_markers("parametrize"))
+    is_of_them = any(item.path.is_relative_to(folder) for folder in TESTED_ON_ONE)
+    return is_on_postgresql and not is_only_there and is_of_them and item.path.name != "test_mapper.py"
+
+
 def pytest_configure() -> None:
     """Work in memory; listen to the signals that tests send: what a shell puts in the background does not."""
     if is_roomy(MEMORY):

@@ -35,17 +35,18 @@ class MarkCollector:
     """A pytest plugin that notes the requirement marks of what is collected, as (row id, test)."""
 
     def __init__(self) -> None:
-        self.marks: list[tuple[str, str]] = []
+        self._found: dict[tuple[str, str], None] = {}
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Read the marks of every test, each test once however it is parametrized."""
-        found = dict.fromkeys(
-            (str(row_id), item.nodeid.partition("[")[0])
-            for item in session.items
-            for mark in item.iter_markers("requirement")
-            for row_id in mark.args
-        )
-        self.marks = list(found)
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Note the marks of a test, slow or not, once however it is parametrized."""
+        test = item.nodeid.partition("[")[0]
+        ids = (str(row_id) for mark in item.iter_markers("requirement") for row_id in mark.args)
+        self._found.update(dict.fromkeys((row_id, test) for row_id in ids))
+
+    @property
+    def marks(self) -> list[tuple[str, str]]:
+        """All marks so far."""
+        return list(self._found)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.guides import File, Shell, steps_of
 from tests.e2e.machines import REPOSITORY
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(120)]
 
 GUIDE = (REPOSITORY / "docs" / "how-to" / "run-an-agent.md").read_text(encoding="utf-8")
 EXAMPLE = REPOSITORY / "examples" / "support_agent"

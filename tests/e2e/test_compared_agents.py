@@ -27,7 +27,7 @@ from tests.integration.plugins.typed import unknown_in
 from agentic.core.llm import ToolCall
 from agentic.core.testing.llm import KEY, ModelServer, WireAnswer, WireRequest, serving
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(300)]
 
 PAGE = (REPOSITORY / "docs/explanation/coming-from-agent-frameworks.md").read_text(encoding="utf-8")
 PINNED = Path(__file__).with_name("compared.txt")

@@ -19,6 +19,7 @@ from tests.commands import run_command
 SITE = Path("/usr/share/doc/postgresql-doc-15/html")
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.e2e,
     pytest.mark.timeout(600),
     pytest.mark.skipif(not SITE.is_dir(), reason="the Debian package postgresql-doc-15 is not installed"),

@@ -105,6 +105,7 @@ def shell(site: Site, tmp_path: Path) -> Iterator[Shell]:
 
 
 @pytest.mark.requirement("BR05", "PL44")
+@pytest.mark.slow
 def test_the_first_day_is_as_its_page_says_and_ctrl_c_loses_and_repeats_nothing(
     shell: Shell, site: Site
 ) -> None:

@@ -15,7 +15,7 @@ from agentic.executors.testing import Home
 if TYPE_CHECKING:
     from agentic.fakes.server import FakeServer
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(180)]
 
 GOOD = """
 import os, pathlib

@@ -92,6 +92,7 @@ def test_up_runs_agents_for_other_commands_and_stops_cleanly_on_sigterm(
     assert not (home / "runtime.json").exists()
 
 
+@pytest.mark.slow
 def test_up_leaves_no_orphan_when_it_is_killed(up: Command, home: Path) -> None:
     started = family(up)
     assert len(started) >= 5

@@ -27,7 +27,7 @@ from agentic.core.services import free_port
 
 Listed = Mapping[str, Mapping[str, object]]
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
 
 SETTINGS = """\
 [pytest]

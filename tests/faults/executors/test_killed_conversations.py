@@ -24,7 +24,11 @@ ROOT = Path(__file__).parents[3]
 
 @only_sqlite  # of what a database does, nothing depends on the agent
 @pytest.mark.requirement("SC08")
-@pytest.mark.parametrize(("kills", "nested"), [(50, []), (8, ["nested"])], ids=["an agent", "in a workflow"])
+@pytest.mark.parametrize(
+    ("kills", "nested"),
+    [pytest.param(50, [], marks=pytest.mark.slow), (8, ["nested"])],
+    ids=["an agent", "in a workflow"],
+)
 def test_a_conversation_that_is_killed_again_and_again_asks_and_calls_everything_once(
     migrated_database: Database, migrated_url: str, tmp_path: Path, kills: int, nested: list[str]
 ) -> None:

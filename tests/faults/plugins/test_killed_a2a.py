@@ -80,6 +80,7 @@ async def answered(proxy: ProxyAgent, thread: AgentThread) -> AgentResponse[Any]
 
 
 @only_sqlite
+@pytest.mark.slow
 async def test_a_caller_that_is_killed_at_any_point_waits_for_the_same_task(
     nats_url: str,
     migrated_database: Database,

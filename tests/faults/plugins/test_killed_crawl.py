@@ -94,7 +94,7 @@ def shown_rows(home: Path) -> int:
 
 
 @pytest.mark.requirement("SC08")
-@pytest.mark.parametrize("shares", [[0.4], [0.2, 0.5, 0.8]])
+@pytest.mark.parametrize("shares", [[0.4], pytest.param([0.2, 0.5, 0.8], marks=pytest.mark.slow)])
 def test_a_killed_crawl_goes_on_at_once_with_nothing_lost_or_doubled(
     tmp_path: Path, shares: Sequence[float]
 ) -> None:
@@ -131,6 +131,7 @@ def test_a_killed_crawl_goes_on_at_once_with_nothing_lost_or_doubled(
     assert repeated <= (COMMIT_PAGES + PARALLEL) * len(shares)
 
 
+@pytest.mark.slow
 def test_a_killed_crawl_counts_the_requests_through_proxies_that_it_has_written(tmp_path: Path) -> None:
     with (
         FakeServer(stories=1, products=120) as fakes,
@@ -219,6 +220,7 @@ def kill_when_asked(home: Path, spec: Path, fakes: FakeServer, path: str) -> Non
             crawl.kill()
 
 
+@pytest.mark.slow
 def test_a_page_that_kills_every_process_is_given_up_and_takes_no_other_along(tmp_path: Path) -> None:
     poison = "/shop/product/7"
     with FakeServer(stories=1, products=40) as fakes:

@@ -16,7 +16,7 @@ from agentic.core.types import JSONValue
 from agentic.mappers import Database, add_agent, add_project
 from agentic.plugins.evals.models import EvalCaseModel
 
-pytestmark = [pytest.mark.faults, pytest.mark.integration]
+pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[3]
 TRIES = CASES * REPEATS

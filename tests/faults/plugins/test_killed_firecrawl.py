@@ -19,7 +19,7 @@ from agentic.fakes.server import FakeServer
 
 pytest.importorskip("firecrawl")
 
-pytestmark = [pytest.mark.faults, pytest.mark.integration]
+pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.slow]
 
 PAGES = 6
 BEGINS = "/firecrawl/v2/crawl"

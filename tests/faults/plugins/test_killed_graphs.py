@@ -16,7 +16,7 @@ from agentic.core.hooks import get_registry
 from agentic.mappers import Database, add_project
 from agentic.migrations import upgrade
 
-pytestmark = [pytest.mark.faults, pytest.mark.integration]
+pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[3]
 KILLS = 12

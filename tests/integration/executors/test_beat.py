@@ -126,6 +126,7 @@ def test_what_was_due_while_beat_was_dead_is_left_to_the_policy(place: Place) ->
     assert len(fired(place, "none")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.faults
 @only_postgresql
 def test_beat_goes_on_by_itself_when_the_database_was_away(

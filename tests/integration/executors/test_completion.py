@@ -98,6 +98,7 @@ def known_database(
     return home / "agentic.db"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("known")
 @pytest.mark.parametrize(
     ("words", "found"),
@@ -151,6 +152,7 @@ def test_a_database_that_is_none_or_a_project_nobody_knows_completes_nothing(kno
         assert offered("agents", "show", "") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell_name", ["zsh", "fish"])
 @pytest.mark.usefixtures("known")
 def test_other_shells_are_told_the_same(shell_name: str) -> None:

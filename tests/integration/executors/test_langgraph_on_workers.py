@@ -175,6 +175,7 @@ def install(site: Path) -> None:
     (info / "entry_points.txt").write_text("[agentic]\nfuse = fuse_plugin\n")
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("BR01", "PL03")
 def test_graphs_of_others_whose_workers_are_killed_end_as_if_they_had_not(place: Place) -> None:
     """Three graphs of the public repository, unchanged; each runs once with deaths and once without."""

@@ -14,7 +14,9 @@ SEEDS_AT_A_TIME = 26  # seed 79 takes as long as all before it: eighty legs of a
 
 @pytest.mark.faults
 @pytest.mark.requirement("CK09")
-@pytest.mark.parametrize("part", range(3 * EFFORT))
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 3 * EFFORT))]
+)
 def test_kills_cancellations_timeouts_and_store_failures_lose_nothing_and_double_nothing(part: int) -> None:
     hits = Counter[str]()
     for seed in range(part * SEEDS_AT_A_TIME, (part + 1) * SEEDS_AT_A_TIME):

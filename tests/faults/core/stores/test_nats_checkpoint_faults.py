@@ -22,7 +22,7 @@ from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
 from agentic.core.testing.checkpoint_contract import OTHER, RUN, checkpoint, load_all
 
-pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.requirement("CK10")]
+pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.slow, pytest.mark.requirement("CK10")]
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from agentic.core.stores.redis_checkpoints import RedisCheckpointStore
 from agentic.core.testing.checkpoint_contract import OTHER, RUN, checkpoint, ids, load_all, save_history
 from agentic.core.types import RunId
 
-pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.requirement("CK05")]
+pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.slow, pytest.mark.requirement("CK05")]
 
 T = TypeVar("T")
 

@@ -67,6 +67,7 @@ def test_what_is_the_others_is_as_if_it_were_not_there(new_shell: NewShell) -> N
         assert shell.world.rows(OTHER) == before, template
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", FOUND)
 def test_what_is_ones_own_is_found(new_shell: NewShell, template: str) -> None:
     shell = new_shell()
@@ -86,6 +87,7 @@ def answer_in_one(shell: Shell, template: str, names: Names) -> Answer:
     return shell.run(ONE, asked).without(*asked[1:], *asdict(names).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", TWINS)
 def test_what_is_called_the_same_is_changed_in_ones_own_project_only(
     new_shell: NewShell, tmp_path: Path, template: str
@@ -104,6 +106,7 @@ def test_what_is_called_the_same_is_changed_in_ones_own_project_only(
     assert (shell.world.rows(ONE) != before[ONE]) == (template != "executions list")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", LISTS)
 def test_listings_show_what_is_ones_own(new_shell: NewShell, template: str) -> None:
     shell = new_shell()

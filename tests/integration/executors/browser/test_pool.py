@@ -84,6 +84,7 @@ async def test_a_crash_fails_its_page_and_no_other(
     assert left(folder) == []
 
 
+@pytest.mark.slow
 async def test_a_browser_that_is_killed_before_its_page_is_open_fails_it_at_once(
     folder: Path, site: Site, eventually: Eventually
 ) -> None:
@@ -109,6 +110,7 @@ async def test_it_is_replaced_after_so_many_pages(folder: Path, site: Site) -> N
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is weighed by /proc")
+@pytest.mark.slow
 async def test_a_page_that_takes_all_memory_is_killed_and_the_browser_replaced(
     folder: Path, site: Site
 ) -> None:
@@ -140,6 +142,7 @@ async def memory_shown(browser: PlaywrightBrowser, site: Site) -> float:
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is weighed by /proc")
+@pytest.mark.slow
 async def test_a_browser_that_takes_more_than_it_should_shows_its_page_and_is_replaced(
     folder: Path, site: Site
 ) -> None:

@@ -23,7 +23,7 @@ from agentic.core.masking import MASK
 from agentic.core.settings import load_settings
 from agentic.mappers import ExecutionStatus
 
-pytestmark = [pytest.mark.integration, pytest.mark.requirement("PL41")]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.requirement("PL41")]
 
 OWN_WORDS = {("agents", "config")}
 """Where the author of an agent wrote a secret down: it is what he wrote."""

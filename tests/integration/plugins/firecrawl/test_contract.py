@@ -37,6 +37,7 @@ class TestCrawl(PlatformContract):
         return {"mode": "crawl", "url": fakes.shop_url, "limit": 5, "api_url": fakes.firecrawl_url}
 
 
+@pytest.mark.slow
 class TestMap(PlatformContract):
     platform = "firecrawl"
     model = FirecrawlLinkModel
