@@ -1,6 +1,6 @@
 # make demo   everything once, from nothing: servers, database, worker, two agents, rows
 # make test   the tests of each change, on real servers on loopback
-# make test-all   every test, slow ones too: before a release, and at night
+# make test-all   every test, slow ones too: before a release
 # make docs   the documentation site, into docs/_build/html
 # make simulate   two minutes of random runs, in one process and durable, that are killed and cut off at any point
 # make soak   half an hour of workers that are killed and brokers that forget; MINUTES=30, SEED=1

@@ -70,12 +70,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave slow tests to `make test-all`, unless their file is asked for."""
-    if config.getoption("--slow") or any(".py" in argument for argument in config.args):
+    if config.getoption("--slow") or any(names_a_file(argument) for argument in config.args):
         return
     slow = {item for item in items if is_slow(item)}
     if slow:
         config.hook.pytest_deselected(items=list(slow))
         items[:] = [item for item in items if item not in slow]
+
+
+def names_a_file(argument: str) -> bool:
+    """Whether an argument of pytest is a file, or a test of a file."""
+    return argument.partition("::")[0].endswith(".py")
 
 
 def is_slow(item: pytest.Item) -> bool:
@@ -87,7 +92,7 @@ def is_slow(item: pytest.Item) -> bool:
         return True
     callspec = getattr(item, "callspec", None)
     is_on_postgresql = callspec is not None and callspec.params.get("backend") == "postgresql"
-    is_only_there = any("backend" in mark.args[0] for mark in item.iter_markers("parametrize"))
+    is_only_there = any("backend" in str(mark.args[:1]) for mark in item.iter_markers("parametrize"))
     is_of_them = any(item.path.is_relative_to(folder) for folder in TESTED_ON_ONE)
     return is_on_postgresql and not is_only_there and is_of_them and item.path.name != "test_mapper.py"
 
