@@ -48,7 +48,7 @@ async def _chosen(
             f"--name {asked.name!r} is not a name for a pipeline: {exc.errors()[0]['msg']}"
         ) from None
     except OptionError as exc:
-        wall = looks.wall()
+        wall = looks.wall([asked.url, *asked.pages, *(row.url for row in asked.examples)])
         if wall and wall not in str(exc):
             raise OptionError(f"{wall}; {exc}") from None
         raise
@@ -60,7 +60,7 @@ async def _of_offers(
     from agentic.core.wrappers import find_offers
 
     offers = find_offers([await looks.tree(asked.url), *[await looks.tree(url) for url in asked.pages]])
-    if not any(offer.items for offer in offers) and (wall := looks.wall()):
+    if not any(offer.items for offer in offers) and (wall := looks.wall([asked.url, *asked.pages])):
         raise OptionError(f"{wall}; give the address of another page")
     if not offers:
         raise OptionError(

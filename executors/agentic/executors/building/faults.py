@@ -59,8 +59,35 @@ def not_rows(rows: Sequence[ExampleRow], tree: PageTree, found: FoundRows | None
     )
 
 
-def no_page_of_row(rows: Sequence[ExampleRow], found: FoundRows, error: Exception) -> OptionError:
-    """Return the error for a field that rows lack, where the page of the row cannot be read."""
+def not_one_record(url: str, count: int) -> OptionError:
+    """Return the error for several rows of a page where one record was asked for."""
+    return OptionError(
+        f"--no-rows reads one record, but {count} rows of examples are of {url}; give one row for each page, "
+        "or leave --no-rows out"
+    )
+
+
+def not_one_kind(url: str) -> OptionError:
+    """Return the error for rows of a list among rows of other pages."""
+    return OptionError(
+        f"the examples are rows of {url} and of other pages; give only rows of this list, or only rows of "
+        "the pages that it leads to"
+    )
+
+
+def no_page_of_row(rows: Sequence[ExampleRow], found: FoundRows, error: Exception | None) -> OptionError:
+    """Return the error for a field that rows lack, where the page of the row cannot be read.
+
+    Args:
+        rows: The examples.
+        found: Their list.
+        error: Why it cannot be read; None if the row links to no page.
+    """
+    if error is None:
+        return OptionError(
+            f"{_outside(rows, found)}, and this row has no link to a page of its own; "
+            "give a row with a link, leave the field out, or copy a value that is in the row"
+        )
     return OptionError(
         f"{_outside(rows, found)}, and the page that the row links to cannot be read: {text_of(error)}; "
         "leave it out, or copy a value that is in the row"

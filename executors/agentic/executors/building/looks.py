@@ -80,13 +80,17 @@ class Looks:
                 continue
         return found
 
-    def wall(self) -> str:
-        """Return a sentence on a fetched page that shows an obstacle instead of its content; else nothing."""
+    def wall(self, urls: Sequence[str]) -> str:
+        """Return a sentence on a page that shows an obstacle instead of its content; else nothing.
+
+        Args:
+            urls: The pages that matter; those that were not fetched are passed over.
+        """
         from agentic.core.pipeline.drift.sights import wall_in
 
-        for page in self._pages.values():
+        for page in (self._pages[url] for url in urls if url in self._pages):
             cause = wall_in(page.text, page.final_url) if page.is_html else None
-            if cause is not None and cause.value in _WALLS:
+            if cause is not None and cause.value in _WALLS and _is_bare(tree_of(page)):
                 return f"{page.final_url} shows {_WALLS[cause.value]}"
         return ""
 
@@ -95,6 +99,14 @@ class Looks:
         output = await self._source.call(actor, {**config, "page": await self.page(url)})
         item, items = getattr(output, "item", None), getattr(output, "items", None)
         return [dict(one) for one in (items if item is None else [item]) or ()]
+
+
+def _is_bare(tree: PageTree) -> bool:
+    """Return whether a page offers no list, and a heading at most: a record may be called "Peugeot 404"."""
+    from agentic.core.wrappers import find_offers
+
+    offers = find_offers([tree])
+    return not any(one.items for one in offers) and sum(len(one.fields) for one in offers) <= 1
 
 
 @asynccontextmanager

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Literal
 from agentic.core.errors import AgenticError
 from agentic.core.http import canonical_url
 from agentic.executors.building.examples_file import ExampleRow, as_rows
-from agentic.executors.building.faults import equal_examples, no_page_of_row, no_place, not_rows, warnings_of
+from agentic.executors.building.faults import (
+    equal_examples,
+    no_page_of_row,
+    no_place,
+    not_one_kind,
+    not_one_record,
+    not_rows,
+    warnings_of,
+)
 from agentic.executors.building.looks import Looks
 from agentic.executors.commands.shared.options import OptionError
 
@@ -21,6 +29,9 @@ if TYPE_CHECKING:
 
 PAGES = 3
 """Pages that fields are checked on, if the site has them."""
+
+_ROWS = 3
+"""Fewer elements that look alike are parts of a record as often as rows."""
 
 MAX_EXAMPLE_PAGES = 6
 SAME_LAYOUT = 0.5
@@ -81,9 +92,10 @@ async def plan_by_examples(asked: BuildRequest, looks: Looks) -> Plan:
     away = [row for row in asked.examples if row not in here]
     if away and not here and asked.is_list is not False:
         return await _details(asked, looks, away)
+    _check_kind(asked, len(here), len(away))
     rows = [one for row in here for one in as_rows(row) or ()] if len(here) == 1 else here
     found, is_list = None, False
-    if not away and asked.is_list is not False and (asked.is_list or not asked.pages):
+    if not away and asked.is_list is not False and (asked.is_list or not asked.pages or len(here) > 1):
         found, is_list = await _rows_found(asked, looks, rows or here)
     if found is not None and is_list:
         return await _rows(asked, looks, found, rows or here)
@@ -97,8 +109,10 @@ async def plan_by_examples(asked: BuildRequest, looks: Looks) -> Plan:
         raise
     if found is None or found.missing:
         return plan
-    note = f"read as one record; the values are also in a list of {found.offer.count}: --rows reads its rows"
-    return replace(plan, notes=[*plan.notes, note])
+    said = f"read as one record; the values are also in a list of {found.offer.count}: --rows reads its rows"
+    if _is_of_rows(plan, await looks.tree(asked.url), found):
+        return replace(plan, warnings=[*plan.warnings, said])
+    return replace(plan, notes=[*plan.notes, said])
 
 
 async def plan_of_offer(
@@ -229,6 +243,8 @@ async def _rows(asked: BuildRequest, looks: Looks, found: FoundRows, rows: Seque
     if found.missing:  # they may be on the page of the row
         pages = [link_in_row(tree, found.offer, place) for place in found.places]
         away = [ExampleRow(url, row.values) for url, row in zip(pages, rows, strict=True) if url]
+        if not away:
+            raise no_page_of_row(rows, found, None)
         try:
             await looks.tree(away[0].url)
         except AgenticError as exc:
@@ -245,6 +261,14 @@ async def _rows(asked: BuildRequest, looks: Looks, found: FoundRows, rows: Seque
 
 
 # Their parts.
+
+
+def _check_kind(asked: BuildRequest, here: int, away: int) -> None:
+    """Check that the examples are of one record, or of one list and no other pages."""
+    if here > 1 and asked.is_list is False:
+        raise not_one_record(asked.url, here)
+    if away and (here > 1 or asked.is_list):
+        raise not_one_kind(asked.url)
 
 
 def _built(
@@ -266,6 +290,17 @@ def _built(
             is_uneven=len(counts) > 1 or len(examples[place]) > 1,
         )
     return fields
+
+
+def _is_of_rows(plan: Plan, tree: PageTree, found: FoundRows) -> bool:
+    """Return whether the places of a record are in rows of a list: without labels, in three rows or more."""
+    from agentic.core.wrappers import LocatorKind
+
+    inside = {number for row in found.offer.rows for number in range(row, tree.ends[row])}
+    first = [there[0] for there in plan.locators.values()]
+    return len(found.offer.rows) >= _ROWS and all(
+        one.kind is LocatorKind.CSS and inside.issuperset(one.find(tree)) for one in first
+    )
 
 
 def _values_on(url: str, start: str, rows: Sequence[ExampleRow]) -> dict[str, str | list[str]]:

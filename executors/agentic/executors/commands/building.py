@@ -140,7 +140,10 @@ def build(  # noqa: PLR0913 - one option each
 
 def _name(target: str, out: Path | None) -> str:
     """Return the name of a pipeline for a file or a site, so that two of them are two agents."""
-    given = (urlsplit(target).hostname or "") if out is None else out.stem
+    try:
+        given = (urlsplit(target).hostname or "") if out is None else out.stem
+    except ValueError:  # the fetch says so
+        given = ""
     kept = "".join(char if char.isascii() and (char.isalnum() or char in "_.-") else "-" for char in given)
     return kept[:100] if kept.strip("-") else "pipeline"
 
