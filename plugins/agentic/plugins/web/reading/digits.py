@@ -80,8 +80,6 @@ class Number(NamedTuple):
     def is_negative(self) -> bool:
         """Whether a minus stands before it: no hyphen, and no dash between two numbers."""
         ahead = self.before.rstrip()
-        if ahead.endswith(("-.", "-,")):
-            ahead = ahead[:-1]
         if not ahead.endswith("-"):
             return False
         word = ahead[:-1]
@@ -267,13 +265,10 @@ def _factor(behind: str) -> int:
 
 
 def _billions(number: Number) -> int:
-    """Return the factor of ``1.2B``.
+    """Return the factor of ``1.2B``; ``512B`` may be bytes, and ``221B`` a house."""
+    return 10**9 if "." in number.text and has_b(number) else 1
 
-    Raises:
-        AmbiguousError: ``512B`` may be bytes.
-    """
-    if _BILLIONS.match(number.behind) is None:
-        return 1
-    if number.text.isdigit():
-        raise AmbiguousError(f"{number.text}B may mean billions or bytes; use `regex` for the part before it")
-    return 10**9
+
+def has_b(number: Number) -> bool:
+    """Whether a B stands right behind a number."""
+    return _BILLIONS.match(number.behind) is not None

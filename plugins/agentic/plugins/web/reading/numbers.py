@@ -23,6 +23,7 @@ from agentic.plugins.web.reading.digits import (
     Decimal,
     Number,
     find_numbers,
+    has_b,
     plain,
     value_of,
 )
@@ -105,7 +106,10 @@ def parse_number(text: str, *, whole: bool, decimal: Decimal | None = None) -> i
     if any(amount.marks for amount in amounts):
         value = _price(amounts, decimal)[0]
     else:
-        value = value_of(amounts[0].number, decimal, whole=whole)
+        number = amounts[0].number
+        value = value_of(number, decimal, whole=whole)
+        if value and f" {number.before}".endswith(" -."):  # at a currency, it is a price without whole units
+            value = -value
     if value is None or not whole:
         return value
     return int(value) if value.is_integer() else None
@@ -234,6 +238,8 @@ def _value(amount: _Amount, decimal: Decimal | None) -> float | None:
             raise AmbiguousError(f"{number.text}{cents[0]} may be an amount or cents; use type: number")
     elif cents is not None and cents[0] == "m":
         raise AmbiguousError(f"{number.text}m may mean millions; use `regex` and type: number")
+    elif is_before and "." not in number.text and has_b(number):
+        raise AmbiguousError(f"{number.text}B may mean billions; use `regex` and type: number")
     return -value if amount.is_negative else value
 
 
