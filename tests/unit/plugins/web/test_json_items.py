@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from pydantic import ValidationError
@@ -268,3 +269,10 @@ async def test_an_api_may_say_in_words_that_there_is_no_more(act: Any, answer: A
         JsonActor, page=answer(body), items="hits", paging={"next": "next", "more": "more"}, pages=2
     )
     assert (len(found.items), found.next_url) == (1, None)
+
+
+@pytest.mark.parametrize("more", ["/items/", "https://a.example/page/0", "c/no", "true", "1"])
+async def test_an_address_or_a_cursor_says_that_there_is_more(act: Any, answer: Any, more: str) -> None:
+    page = answer(f'{{"hits": [{{"id": 1}}], "more": "{more}", "next": "/2"}}')
+    found = await act(JsonActor, page=page, items="hits", paging={"next": "next", "more": "more"}, pages=1)
+    assert found.next_url == urljoin(API, "/2")

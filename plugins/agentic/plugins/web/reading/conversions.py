@@ -22,7 +22,7 @@ AMOUNTS = frozenset({"integer", "number", "price"})
 """Types that are read from the number in a text."""
 
 
-_UNTRUE = frozenset({"", "0", "false", "no", "off"})
+UNTRUE = frozenset({"", "0", "false", "no", "off"})
 
 
 @record(kw_only=True)
@@ -70,7 +70,7 @@ def convert(value: JSONValue, kind: FieldType, base: str, spelling: Spelling = U
 def truth_of(value: JSONValue) -> bool:
     """Return whether data say yes: ``"false"``, ``"no"``, 0 and the False of schema.org do not."""
     if isinstance(value, str):
-        return value.strip().lower().rpartition("/")[2] not in _UNTRUE
+        return value.strip().lower().rpartition("/")[2] not in UNTRUE
     return value is not None and value != 0
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validat
 from agentic.core.actors import ActorError, Page
 from agentic.core.records import record
 from agentic.core.types import JSONValue
-from agentic.plugins.web.reading.conversions import truth_of
+from agentic.plugins.web.reading.conversions import UNTRUE
 from agentic.plugins.web.reading.json_data import JsonPath, found_in
 
 
@@ -134,8 +134,8 @@ def following(
 
 
 def _is_true(found: JSONValue) -> bool:
-    """Whether an API says that there is more; some say "false"."""
-    return bool(found) and truth_of(found)
+    """Whether an API says that there is more; some say "false", and some give an address or a cursor."""
+    return bool(found) and not (isinstance(found, str) and found.strip().lower() in UNTRUE)
 
 
 def _scalar(found: JSONValue, path: str, url: str) -> str | int | float | None:
