@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -181,7 +182,7 @@ def _read_json(body: bytes, url: str, content_type: str | None) -> Feed | None:
         url=home if values.get("home_page_url") else None,
         language=_text(values.get("language")),
         interval_s=None,
-        items=tuple(_item(entry, base) for entry in entries),
+        items=_distinguished(_item(entry, base) for entry in entries),
         is_cut=found.is_cut,
         notes=(*notes, *_of_cut(len(entries), is_cut=found.is_cut)),
     )
@@ -210,7 +211,7 @@ def _read_xml(body: bytes, url: str, content_type: str | None) -> Feed | None:
         url=_home(feed, facts, url),
         language=_language(feed, body),
         interval_s=_interval_s(_head(body)),
-        items=tuple(_items(entries, facts, url)),
+        items=_distinguished(_items(entries, facts, url)),
         is_cut=is_cut,
         notes=(*notes, *_of_cut(len(entries), is_cut=is_cut)),
     )
@@ -373,11 +374,28 @@ def _item(entry: _Found, base: str, fact: EntryFacts | None = None) -> Item:
 
 
 def _address(base: str, link: str) -> str | None:
-    """Return the address of an entry with its fragment: several may stand on one page."""
+    """Return the address of an entry with its fragment."""
     link = link.replace("&amp;", "&")  # some feeds escape it twice
     found = absolute(base, link)
     mark = link.rpartition("#")[2].strip() if "#" in link else ""
     return f"{found}#{quote(mark, safe=IN_FRAGMENT)}" if found and mark else found
+
+
+def _distinguished(items: Iterable[Item]) -> tuple[Item, ...]:
+    """Return entries with the fragments that distinguish several on one page, and without any others.
+
+    Many feeds have the same one in all addresses, for statistics: ``#ref=rss``.
+    """
+    found = tuple(items)
+    addresses = {str(item["url"]) for item in found if item["url"]}
+    if not any("#" in address for address in addresses):
+        return found
+    counts = Counter(address.partition("#")[0] for address in addresses)
+    for item in found:
+        page = str(item["url"] or "").partition("#")[0]
+        if counts[page] == 1:
+            item["url"] = page
+    return found
 
 
 def _video(entry: _Found) -> Item:

@@ -411,7 +411,18 @@ def test_the_content_of_rss_1_0_is_kept() -> None:
     ],
 )
 def test_the_address_of_an_entry_leads_to_its_place_on_the_page(link: str, url: str) -> None:
-    assert read(rss(f"<link>{link}</link>")).items[0]["url"] == url
+    page = "<link>https://x.example/log</link>", f"<link>{SITE}log</link>"
+    assert read(rss(f"<link>{link}</link>", *page)).items[0]["url"] == url
+
+
+@pytest.mark.parametrize("mark", ["#ref=rss", "#xtor=RSS-1"])
+def test_a_fragment_that_distinguishes_no_entries_is_no_part_of_their_address(mark: str) -> None:
+    items = (f"<link>{SITE}1{mark}</link>", f"<link>{SITE}2{mark}</link>", f"<link>{SITE}2{mark}</link>")
+    assert values(read(rss(*items)), "url") == [f"{SITE}1", f"{SITE}2", f"{SITE}2"]
+    listed = ", ".join(f'{{"url": "{SITE}{number}{mark}"}}' for number in (1, 2))
+    version = "https://jsonfeed.org/version/1.1"
+    found = read(f'{{"version": "{version}", "title": "T", "items": [{listed}]}}')
+    assert values(found, "url") == [f"{SITE}1", f"{SITE}2"]
 
 
 @pytest.mark.parametrize(
