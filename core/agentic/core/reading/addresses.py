@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from turbohtml import Document
 
 from agentic.core.http import HttpError, canonical_url
+from agentic.core.http.politeness.robots import forbids_following
 from agentic.core.http.resolving import resolve
 
 NEXT_ATTRIBUTES = (
@@ -34,6 +35,18 @@ def base_of(document: Document, url: str) -> str:
     node = document.select_one("base[href]")
     href = node.attr("href") if node is not None else None
     return (absolute(url, href) if href else None) or url
+
+
+def asks_not_to_follow(document: Document, robots: str, user_agent: str) -> bool:
+    """Whether a page asks crawlers to follow none of its links.
+
+    Args:
+        document: The page.
+        robots: What ``X-Robots-Tag`` says.
+        user_agent: The crawler.
+    """
+    said = (robots, *(meta.attr("content") or "" for meta in document.select('meta[name="robots" i]')))
+    return any(forbids_following(one, user_agent) for one in said if one)
 
 
 def each_page_once(urls: Iterable[str]) -> dict[str, str]:

@@ -23,9 +23,13 @@ PAGES = {
     "/header": "<a href=/behind-header>b</a>",
     "/frames": "<frameset><frame src=/framed></frameset>",
 }
-FIELDS = {"/header": {"X-Robots-Tag": "nofollow"}, "/open": {"Link": "</2>; rel=next"}}
+FIELDS = {
+    "/header": {"X-Robots-Tag": "nofollow", "Link": "</after-header>; rel=next"},
+    "/meta": {"Link": "</after-meta>; rel=next"},
+    "/open": {"Link": "</2>; rel=next"},
+}
 OPEN = {"/", "/open", "/2", "/frames", "/framed", "/meta", "/header"}
-ALL = {*OPEN, "/marked", "/behind-meta", "/behind-header"}
+ALL = {*OPEN, "/marked", "/behind-meta", "/after-meta", "/behind-header", "/after-header"}
 
 
 async def answer(request: web.Request) -> web.Response:

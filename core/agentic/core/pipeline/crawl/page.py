@@ -8,6 +8,7 @@ from functools import partial
 from typing import cast
 
 from pydantic import BaseModel
+from turbohtml import parse
 
 from agentic.core.actors import (
     Actor,
@@ -46,6 +47,7 @@ from agentic.core.pipeline.policies.policies import Config, Levels, without_retr
 from agentic.core.pipeline.spec.spec import CrawlStep
 from agentic.core.pipeline.spec.step_names import detail_place, page_actors
 from agentic.core.pipeline.steps.calls import call_until_done, known_parts
+from agentic.core.reading.addresses import asks_not_to_follow
 from agentic.core.records import record
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
@@ -203,7 +205,7 @@ class PageProcessor:
             read = await self._links(page)
             links: Sequence[str] = read.list_item_urls
             # Of an answer in JSON, its own actor decides about the field Link.
-            next_urls = (page.next_url if page.is_html else None, read.next_url)
+            next_urls = (self._next_url(page) if page.is_html else None, read.next_url)
             if page.refresh_url or any(next_urls):
                 links = [*filter(None, (page.refresh_url, *next_urls)), *links]
             file_urls: Sequence[str] = ()
@@ -338,6 +340,14 @@ class PageProcessor:
         if not self._may_read(self.step.links.actor, page):
             return LinksOutput(list_item_urls=())
         return cast(LinksOutput, await self._read(LINKS, page))
+
+    def _next_url(self, page: Page) -> str | None:
+        """Return the next page that the header of a page names, if the page lets crawlers follow it."""
+        if page.next_url is None or not self._obeys_nofollow():
+            return page.next_url
+        document = parse(page.text if "robots" in page.text.lower() else "")
+        is_closed = asks_not_to_follow(document, page.robots, self.context.http.policy.user_agent)
+        return None if is_closed else page.next_url
 
     async def _read_items(
         self, entry: FrontierEntry, page: Page, title: str | None, context: ActorContext

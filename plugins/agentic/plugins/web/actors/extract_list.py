@@ -20,8 +20,7 @@ from turbohtml import Document, Element
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, ItemsOutput, LinksOutput, Page
 from agentic.core.actors.context import ignore_warning
 from agentic.core.http import FetchError, canonical_url
-from agentic.core.http.politeness.robots import forbids_following
-from agentic.core.reading.addresses import NEXT_ATTRIBUTES, absolute, each_page_once
+from agentic.core.reading.addresses import NEXT_ATTRIBUTES, absolute, asks_not_to_follow, each_page_once
 from agentic.core.reading.structured.spans import each_span
 from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
@@ -43,7 +42,6 @@ GONE = frozenset({404, 410})
 # turbohtml knows where its elements of a name are: to look for what is not there takes 2 us for a page.
 # Most pages ask nothing, which one look at their text tells in a tenth of the time of the selectors.
 _mentions = SchemaValidator(core_schema.str_schema(pattern="(?i)nofollow|robots")).isinstance_python
-ROBOTS = 'meta[name="robots" i]'
 LINKS = "a[href], area[href], link[href]"
 ALL_LINKS = "a[href], area[href]"
 """The items of a crawl without rules for links."""
@@ -236,8 +234,7 @@ def _unwanted(source: Source, user_agent: str) -> Collection[str] | None:
     if not (source.page.robots or _mentions(source.page.text)):
         return None
     document, base, encoding = source.document, source.base, source.page.encoding
-    said = [source.page.robots, *(meta.attr("content") or "" for meta in document.select(ROBOTS))]
-    if any(forbids_following(one, user_agent) for one in said if one):
+    if asks_not_to_follow(document, source.page.robots, user_agent):
         return _urls(document.select(LINKS), LINKS, base, encoding) | _frames(document, base, encoding)
     if not (marked := document.select(MARKED)):
         return None
