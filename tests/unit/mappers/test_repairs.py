@@ -27,6 +27,7 @@ from agentic.mappers.catalog.repairs import (
     apply_repair,
     changes_of,
     find_repair,
+    import_changes,
     list_repairs,
     newest_version,
     reject_repair,
@@ -70,6 +71,11 @@ class Repairs:
     def roll_back(self, to: int | None = None) -> int:
         with self.database.writing() as session:
             return roll_back(session, self.agent, to=to)
+
+    def import_changes(self, *wanted: RepairRequest) -> bool:
+        changes = [change for one in wanted for change in one.changes]
+        with self.database.writing() as session:
+            return import_changes(session, self.agent, changes)
 
     def state(self, name: str) -> ProposalState:
         with self.database.reading() as session:
@@ -190,7 +196,7 @@ def test_a_repair_is_undone_by_a_further_version(repairs: Repairs) -> None:
     assert repairs.roll_back() == 3
     assert repairs.in_effect() == {"title": "h1.new"}
     assert (repairs.state("a"), repairs.state("b")) == (ProposalState.APPLIED, ProposalState.ROLLED_BACK)
-    with pytest.raises(NoVersionError, match="goes back already; add --to N"):
+    with pytest.raises(NoVersionError, match="version 3 is not a repair; add --to N"):
         repairs.roll_back()
     assert repairs.roll_back(to=0) == 4
     assert repairs.in_effect() == {}
@@ -215,6 +221,26 @@ def test_a_repair_that_a_rollback_brings_back_is_applied_again(repairs: Repairs)
     assert states == [one, none, both, one, none, both]
     assert repairs.in_effect() == {"title": "h1.new", "price": ".price.new"}
     assert not repairs.was_refused(request("price", ".price", ".price.new"))
+
+
+def test_imported_changes_take_the_place_of_a_repair_and_a_rollback_to_it_applies_it_again(
+    repairs: Repairs,
+) -> None:
+    wanted = request("title", "h1", "h2")
+    repairs.store("a", wanted)
+    repairs.apply("a")
+    assert repairs.import_changes(request("price", ".price", ".cost"))
+    assert repairs.state("a") is ProposalState.ROLLED_BACK
+    with pytest.raises(NoVersionError, match="version 2 is not a repair; add --to N"):
+        repairs.roll_back()
+    assert repairs.import_changes(wanted)  # version 3 is 1 again
+    assert repairs.state("a") is ProposalState.APPLIED
+    assert repairs.import_changes(wanted, request("price", ".price", ".cost"))
+    repairs.roll_back(to=0)
+    assert repairs.state("a") is ProposalState.ROLLED_BACK
+    assert repairs.was_refused(wanted)
+    repairs.roll_back(to=1)
+    assert repairs.state("a") is ProposalState.APPLIED
 
 
 @pytest.fixture

@@ -206,7 +206,7 @@ def roll_back(session: Session, agent: AgentModel, *, to: int | None = None, who
     newest = versions[0]
     if to is None:
         if newest.repair_id is None:
-            raise NoVersionError(agent.agent_name, f"version {newest.version} goes back already; add --to N")
+            raise NoVersionError(agent.agent_name, f"version {newest.version} is not a repair; add --to N")
         to = newest.version - 1
     if not 0 <= to < newest.version:
         raise NoVersionError(agent.agent_name, f"version {to} does not exist before version {newest.version}")
@@ -218,10 +218,7 @@ def roll_back(session: Session, agent: AgentModel, *, to: int | None = None, who
     changes = changes_of(known.get(to))
     now, then = _repairs_in(known, newest.version), _repairs_in(known, to)
     version = _add_version(session, agent, newest, changes, None, who)
-    for repair_id in now ^ then:
-        row = session.get(PipelineRepairModel, (agent.project_id, repair_id))
-        if row is not None:
-            _decide(row, ProposalState.APPLIED if repair_id in then else ProposalState.ROLLED_BACK, who)
+    _decide_again(session, agent, now, then, who)
     audit(
         session,
         agent.project_id,
@@ -243,6 +240,8 @@ def import_changes(
 ) -> bool:
     """Make a version with these changes, of an agent in another project; return whether they are new.
 
+    The repairs that the version before has are rolled back: these changes replace it.
+
     Args:
         session: In a transaction.
         agent: Whose pipeline they are for.
@@ -253,7 +252,11 @@ def import_changes(
     newest = newest_version(session, agent)
     if changes_of(newest) == tuple(changes):
         return False
+    known = {one.version: one for one in list_versions(session, agent)}
+    at = 0 if newest is None else newest.version
+    now, then = _repairs_in(known, at), _repairs_in(known, _newest_with(known, changes, at))
     version = _add_version(session, agent, newest, changes, None, who)
+    _decide_again(session, agent, now, then, who)
     audit(
         session,
         agent.project_id,
@@ -374,6 +377,14 @@ def _decide(row: PipelineRepairModel, state: ProposalState, who: str) -> None:
     row.state, row.decided_at, row.decided_by = state, utc_now(), clean_text(who or acting_user())[:200]
 
 
+def _decide_again(session: Session, agent: AgentModel, now: set[str], then: set[str], who: str) -> None:
+    """Roll back the repairs that only the version before has, and apply again those that only the new has."""
+    for repair_id in now ^ then:
+        row = session.get(PipelineRepairModel, (agent.project_id, repair_id))
+        if row is not None:
+            _decide(row, ProposalState.APPLIED if repair_id in then else ProposalState.ROLLED_BACK, who)
+
+
 def _repairs_in(versions: Mapping[int, RepairVersionModel], version: int) -> set[str]:
     """Return the ids of the repairs that a version has."""
     found: set[str] = set()
@@ -382,12 +393,17 @@ def _repairs_in(versions: Mapping[int, RepairVersionModel], version: int) -> set
             found.add(one.repair_id)
             version -= 1
             continue
-        changes = changes_of(one)
-        alike = (
-            at for at in range(version - 1, 0, -1) if at in versions and changes_of(versions[at]) == changes
-        )
-        version = next(alike, 0) if changes else 0
+        version = _newest_with(versions, changes_of(one), version - 1)
     return found
+
+
+def _newest_with(
+    versions: Mapping[int, RepairVersionModel], changes: Sequence[SpecChange], highest: int
+) -> int:
+    """Return the newest version with these changes, at most ``highest``; 0 if there is none."""
+    wanted = tuple(changes)
+    alike = (at for at in range(highest, 0, -1) if at in versions and changes_of(versions[at]) == wanted)
+    return next(alike, 0) if wanted else 0
 
 
 def _add_version(

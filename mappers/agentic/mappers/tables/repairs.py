@@ -47,7 +47,7 @@ class RepairVersionModel(Base):
     Attributes:
         version: From 1; the highest is in effect.
         changes: All changes, as JSON.
-        repair_id: The request that it applies; None if it only goes back.
+        repair_id: The request that it applies; None if it goes back, or if its changes are of a project file.
         created_by: Who decided.
     """
 
