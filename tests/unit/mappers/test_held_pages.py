@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +13,8 @@ from agentic.core.pipeline.crawl.follow import frontier_link
 from agentic.core.pipeline.crawl.store import CrawlBatch, CrawledPage, FrontierCounts, SliceId
 from agentic.core.pipeline.drift.incidents import Incident
 from agentic.core.pipeline.drift.profiles import KindProfile
-from agentic.core.pipeline.drift.sights import PageSight
+from agentic.core.pipeline.drift.sights import PageSight, kind_of
+from agentic.core.pipeline.spec.spec import DetailRules
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.mappers import (
     AgentModel,
@@ -169,6 +171,27 @@ async def test_an_execution_teaches_its_good_kinds_once_and_a_drifted_one_never(
     with crawl.database.writing() as session:
         learn_profiles(session, drifted_one.execution)
         assert load_profiles(session, agent.project_id, agent.id) == known
+
+
+async def test_an_edit_of_another_field_does_not_forget_a_repaired_one(
+    crawl: Crawl, agent: AgentModel
+) -> None:
+    def rule(**schema: JSONValue) -> DetailRules:
+        return DetailRules(match=("/product/*",), config={"schema": schema})
+
+    written, repaired = rule(title="h1", price=".price"), rule(title="h1", price=".cost")
+    store = crawl.store()
+    await store.seed([frontier_link(f"http://site/{number}", 0) for number in range(PAGES)])
+    taken = (await store.exchange(SLICE, CrawlBatch(), PAGES)).entries
+    sight = PageSight(kind_of(written), 1_000)
+    good = [replace(page(one.url, one.url_key, price=3.0 + at), sight=sight) for at, one in enumerate(taken)]
+    await store.exchange(SLICE, CrawlBatch(done=good), 0)
+    with crawl.database.writing() as session:
+        learn_profiles(session, crawl.execution, [written], [repaired])
+    edited, in_effect = rule(title="h2", price=".price"), rule(title="h2", price=".cost")
+    with crawl.database.reading() as session:
+        known = load_profiles(session, agent.project_id, agent.id, [edited], [in_effect])
+    assert [*known[kind_of(edited).key].fields] == ["price"]
 
 
 async def test_a_copied_crawl_fetches_the_held_pages(crawl: Crawl) -> None:

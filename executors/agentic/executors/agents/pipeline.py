@@ -19,8 +19,9 @@ if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when an agent runs, no
     from agentic.core.actors import Page
     from agentic.core.http.exits.uses import ProxyUse
     from agentic.core.pipeline import CrawledPage, FailedPage, Judgement, PipelineResult, PipelineSpec
+    from agentic.core.pipeline.drift.profiles import KindProfile
     from agentic.core.types import SaveCounts
-    from agentic.mappers import Database, ExecutionModel
+    from agentic.mappers import AgentModel, Database, ExecutionModel
     from agentic.mappers.crawl.frontier import SqlCrawlStore
 
 _MAX_FRONTIERS = 64
@@ -178,15 +179,14 @@ class PipelineAgentExecutor(BaseAgentExecutor):
     def _learn(self, execution: ExecutionModel) -> None:
         """Learn from a crawl that has ended well how healthy pages and their fields look."""
         from agentic.core.pipeline.spec.walking import detail_rules
-        from agentic.executors.agents.repairing.sql_store import repaired_pipeline
+        from agentic.executors.agents.repairing.sql_store import rules_in_effect
         from agentic.mappers.crawl.profiles import learn_profiles
 
         spec = self.pipeline()
         rules = [*detail_rules(spec.steps)]
         if not rules:
             return
-        in_effect = repaired_pipeline(self.db_session, self.agent, spec)
-        learn_profiles(self.db_session, execution, rules, [*detail_rules(in_effect.steps)])
+        learn_profiles(self.db_session, execution, rules, rules_in_effect(self.db_session, self.agent, spec))
         from agentic.mappers.crawl.wrappers import learn_wrappers
 
         learn_wrappers(self.db_session, execution, spec.name)
@@ -254,14 +254,11 @@ class _Frontiers:
         return store
 
     def _make(self, execution_id: str) -> SqlCrawlStore:
-        from agentic.core.pipeline.spec.walking import detail_rules
         from agentic.executors.notifications.noticing import notice_held
         from agentic.mappers.crawl.frontier import SqlCrawlStore
-        from agentic.mappers.crawl.profiles import load_profiles
 
         agent = self._executor.agent
         executor = type(self._executor)(agent, execution_id)
-        rules = [*detail_rules(self._spec.steps)]
         return SqlCrawlStore(
             self._database,
             project_id=agent.project_id,
@@ -269,9 +266,19 @@ class _Frontiers:
             save=partial(_save, executor, self._spec.name),
             mark_gone=executor.mark_gone,
             load=executor.load_page,
-            profiles=partial(load_profiles, project_id=agent.project_id, agent_id=agent.id, rules=rules),
+            profiles=partial(_load_profiles, agent, self._spec),
             note_held=partial(notice_held, agent=agent, execution_id=execution_id),
         )
+
+
+def _load_profiles(agent: AgentModel, spec: PipelineSpec, session: Session) -> Mapping[str, KindProfile]:
+    from agentic.core.pipeline.spec.walking import detail_rules
+    from agentic.executors.agents.repairing.sql_store import rules_in_effect
+    from agentic.mappers.crawl.profiles import load_profiles
+
+    rules = [*detail_rules(spec.steps)]
+    in_effect = rules_in_effect(session, agent, spec) if rules else ()
+    return load_profiles(session, agent.project_id, agent.id, rules, in_effect)
 
 
 def _save(

@@ -24,7 +24,11 @@ KEPT_KINDS = 100
 
 
 def load_profiles(
-    session: Session, project_id: str, agent_id: str, rules: Sequence[DetailRules] = ()
+    session: Session,
+    project_id: str,
+    agent_id: str,
+    rules: Sequence[DetailRules] = (),
+    in_effect: Sequence[DetailRules] = (),
 ) -> Mapping[str, KindProfile]:
     """Return the profiles of an agent's pages, by their kind.
 
@@ -34,6 +38,7 @@ def load_profiles(
         agent_id: Has learnt the profiles.
         rules: Its present rules, references included. One without a profile begins with the fields that it
             has in common with another rule of the agent.
+        in_effect: These rules with the accepted repairs, in the same order.
     """
     row = CrawlProfileModel
     query = (
@@ -42,8 +47,11 @@ def load_profiles(
         .order_by(row.updated_at.desc(), row.kind)
     )
     found = {kind: profile for kind, text in session.execute(query) if (profile := _read(text)) is not None}
-    new = {kind_of(rule).key: rule for rule in rules}
-    begun = {key: inherited(marks_of(rule), found.values()) for key, rule in new.items() if key not in found}
+    begun = {
+        key: inherited(marks_of(now), found.values(), marks_of(rule))
+        for rule, now in zip(rules, in_effect or rules, strict=True)
+        if (key := kind_of(rule).key) not in found
+    }
     return {**found, **{key: profile for key, profile in begun.items() if profile.pages}}
 
 
@@ -67,7 +75,7 @@ def learn_profiles(
     crawl = session.get(CrawlModel, (execution.project_id, execution.id))
     if crawl is None or crawl.watch is None:
         return
-    known = load_profiles(session, execution.project_id, execution.agent_id, rules)
+    known = load_profiles(session, execution.project_id, execution.agent_id, rules, in_effect)
     marks = {kind_of(rule).key: marks_of(now) for rule, now in zip(rules, in_effect or rules, strict=True)}
     is_postgresql = session.get_bind().dialect.name == "postgresql"
     insert = insert_into(CrawlProfileModel, is_postgresql=is_postgresql)

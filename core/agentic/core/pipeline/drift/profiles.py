@@ -188,18 +188,22 @@ class KindSummary:
     starts_over: bool = False
 
 
-def inherited(marks: Mapping[str, str], former: Iterable[KindProfile]) -> KindProfile:
+def inherited(
+    marks: Mapping[str, str], former: Iterable[KindProfile], written: Mapping[str, str] | None = None
+) -> KindProfile:
     """Return the profile that a changed rule begins with: the fields that it has in common with a former one.
 
     Its markers are left out, because a rule is often changed for a new layout.
 
     Args:
-        marks: Of the changed rule.
+        marks: Of the changed rule, with the accepted repairs.
         former: Profiles of other rules, the newest first; the first with the most fields in common counts.
+        written: Marks of the rule as it was written. A field is in common if either of its marks is.
     """
+    either = {*marks.items(), *(written or {}).items()}
     best, shared = KindProfile(), frozenset[str]()
     for profile in former:
-        same = {name for name, mark in marks.items() if profile.marks.get(name) == mark}
+        same = marks.keys() & {name for name, _ in either & profile.marks.items()}
         fields = frozenset(same & profile.fields.keys())
         if ITEM_COUNT in same and len(fields - {ITEM_COUNT}) > len(shared - {ITEM_COUNT}):
             best, shared = profile, fields

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
+from pydantic import ValidationError
+
 from agentic.core.audit import ENGINE
+from agentic.core.logging import get_logger
 from agentic.core.pipeline import CrawlStep, PipelineSpec
 from agentic.core.pipeline.drift.learning import wrapper_keys
 from agentic.core.pipeline.drift.profiles import Expectation, KindProfile
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
     from agentic.core.wrappers import Wrapper
     from agentic.mappers import AgentModel, Database
 
+log = get_logger(__name__)
+
 
 def find_step(spec: PipelineSpec, newest: RepairVersionModel | None, written: CrawlStep) -> RepairedStep:
     """Return a crawl step with the changes of a version that still fit its pipeline.
@@ -58,10 +63,24 @@ def find_step(spec: PipelineSpec, newest: RepairVersionModel | None, written: Cr
     return RepairedStep(step=written)
 
 
-def repaired_pipeline(session: Session, agent: AgentModel, spec: PipelineSpec) -> PipelineSpec:
-    """Return a pipeline with the accepted repairs of its agent."""
+def rules_in_effect(session: Session, agent: AgentModel, spec: PipelineSpec) -> Sequence[DetailRules]:
+    """Return the detail rules of a pipeline with the accepted repairs of its agent, in the order as written.
+
+    They are as written, too, if the changes make no valid pipeline with as many rules: the rules are only for
+    learning, and that must not stop a run.
+    """
+    written = [*detail_rules(spec.steps)]
     data, fitting = repaired_spec(as_written(spec), changes_of(newest_version(session, agent)))
-    return PipelineSpec.model_validate(data) if fitting else spec
+    if not fitting:
+        return written
+    try:
+        found = [*detail_rules(PipelineSpec.model_validate(data).steps)]
+    except ValidationError:
+        found = []
+    if len(found) == len(written):
+        return found
+    log.warning("repairs.unfit", agent=agent.agent_name, pipeline=spec.name)
+    return written
 
 
 class RepairedAgent(Protocol):
@@ -156,8 +175,9 @@ class SqlRepairStore:
 
     def _expectation(self, kind: str) -> Expectation:
         with self._database.reading() as session:
-            rules = [*detail_rules(self._executor.pipeline().steps)]
-            profiles = load_profiles(session, self._agent.project_id, self._agent.id, rules)
+            spec = self._executor.pipeline()
+            rules, in_effect = [*detail_rules(spec.steps)], rules_in_effect(session, self._agent, spec)
+            profiles = load_profiles(session, self._agent.project_id, self._agent.id, rules, in_effect)
         return Expectation(profiles.get(kind, KindProfile()))
 
     def _wrappers(self, rules: DetailRules) -> Mapping[str, Wrapper]:

@@ -266,6 +266,15 @@ def test_a_changed_rule_begins_with_the_fields_that_did_not_change(profile: Kind
     assert watched(pages(odd), new).pages is None  # and the new one is not
 
 
+def test_a_repaired_field_is_known_by_its_rule_in_effect_or_as_written(profile: KindProfile) -> None:
+    written = marks_of(schema_of(title="h2", price=".price"))  # the owner has changed the title
+    repaired = marks_of(schema_of(title="h2", price=".cost"))
+    for learnt_with in (".cost", ".price"):
+        known = profile.model_copy(update={"marks": marks_of(schema_of(title="h1", price=learnt_with))})
+        assert inherited(repaired, [known], written).fields == {"price": profile.fields["price"]}
+    assert inherited(repaired, [profile], written) == KindProfile()
+
+
 def test_a_rule_with_another_actor_or_other_fields_begins_with_nothing(profile: KindProfile) -> None:
     known = profile.model_copy(update={"marks": marks_of(schema_of(title="h1"))})
     others = (
