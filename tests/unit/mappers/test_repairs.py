@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 from tests.commands import start_program
+from tests.conftest import Eventually
+from tests.databases import only_postgresql
+from tests.postgres import PostgresServer
 
 from agentic.core.pipeline.repairs.proposals import (
     ProposalEvidence,
@@ -269,6 +273,20 @@ def test_old_versions_and_old_proposals_are_forgotten(repairs: Repairs, few: int
     assert repairs.state("n1") is ProposalState.REJECTED
     with pytest.raises(UnknownRepairError):
         repairs.state("n0")
+
+
+@only_postgresql
+async def test_a_proposal_that_is_being_accepted_is_not_forgotten(
+    repairs: Repairs, few: int, postgres: PostgresServer, eventually: Eventually
+) -> None:
+    for number in range(few + 1):
+        repairs.store(f"n{number}", request("price", ".price", f".p{number}"))
+    with repairs.database.writing() as session:
+        apply_repair(session, repairs.agent, "n1", SPEC)
+        storing = asyncio.create_task(asyncio.to_thread(repairs.store, "late", request("title", "h1", "h2")))
+        await eventually(postgres.is_in_a_queue)
+    await storing
+    assert repairs.state("n1") is ProposalState.APPLIED
 
 
 def test_the_proposal_of_a_run_that_waits_is_kept(repairs: Repairs, few: int) -> None:

@@ -74,6 +74,7 @@ def store_repair(
         run: The execution that works it out.
         who: Who proposes it; by default the user of this process.
     """
+    _lock(session, agent)  # before all else, as a decision does: the oldest are forgotten below
     state = ProposalState.PROPOSED if request.found else ProposalState.ABSTAINED
     is_postgresql = session.get_bind().dialect.name == "postgresql"
     row = {
