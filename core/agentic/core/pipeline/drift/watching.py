@@ -38,7 +38,11 @@ WITNESS_PAGES = 40
 """Pages of a new template after which an optional field with values needs the full evidence again."""
 
 WEAK, STRONG = 1, 2
-"""Signs of drift on a page: a field is missing that many healthy pages lack, and another fault."""
+"""Strengths of the signs of drift on a page.
+
+Weak: a field is missing that many healthy pages lack, or has the value of the page before. Strong: any
+other fault.
+"""
 
 SAMPLED = 8
 """Pages of a run that give markers."""
@@ -85,8 +89,8 @@ class FieldWatch:
     values: list[int] | None = field(default_factory=list)
     is_quiet: bool = False
 
-    def note(self, value: SeenValue, expected: ExpectedField | None) -> bool:
-        """Take the value of a page; return whether the page is a sign of drift."""
+    def note(self, value: SeenValue, expected: ExpectedField | None) -> int:
+        """Take the value of a page; return 0 or the strength of the sign of drift."""
         shape, size, mark = value
         if not shape:
             return self._note_missing(expected)
@@ -106,18 +110,20 @@ class FieldWatch:
                 if len(values) > FEW_VALUES:
                     self.values = None
             if self.is_quiet and not is_odd:  # of nearly all pages: nothing more to do
-                return False
+                return 0
         return self._note_valued(expected, is_odd=is_odd, is_repeated=is_repeated)
 
-    def _note_missing(self, expected: ExpectedField | None) -> bool:
+    def _note_missing(self, expected: ExpectedField | None) -> int:
         self.is_quiet = False
         self.counts[MISSING] += 1
         self.row[0] += 1
         self.longest[0] = max(self.longest[0], self.row[0])
         self._note_recent(MISSING)
-        return expected is not None and self._test(MISSING, expected.missing, is_bad=True)
+        if expected is None or not self._test(MISSING, expected.missing, is_bad=True):
+            return 0
+        return WEAK if expected.is_optional else STRONG
 
-    def _note_valued(self, expected: ExpectedField | None, *, is_odd: bool, is_repeated: bool) -> bool:
+    def _note_valued(self, expected: ExpectedField | None, *, is_odd: bool, is_repeated: bool) -> int:
         self.row[0] = 0
         self._note_recent(*(fault for fault, is_bad in ((ODD, is_odd), (REPEATED, is_repeated)) if is_bad))
         if is_repeated:
@@ -126,13 +132,15 @@ class FieldWatch:
             self.longest[1] = max(self.longest[1], self.row[1])
         if is_odd:
             self.counts[ODD] += 1
-        is_sign = False
+        sign = 0
         if expected is not None:
             self._test(MISSING, expected.missing, is_bad=False)
-            odd = self._test(ODD, expected.odd, is_bad=is_odd)
-            is_sign = self._test(REPEATED, expected.repeated, is_bad=is_repeated) or odd
+            if self._test(REPEATED, expected.repeated, is_bad=is_repeated):
+                sign = WEAK
+            if self._test(ODD, expected.odd, is_bad=is_odd):
+                sign = STRONG
         self.is_quiet = self.is_clear and not any(self.recent)
-        return is_sign
+        return sign
 
     def _note_recent(self, *faults: Place) -> None:
         for fault in (MISSING, ODD, REPEATED):
@@ -284,12 +292,13 @@ class KindWatch:
                 if len(fields) >= MAX_FIELDS or len(name) > MAX_NAME_CHARS:
                     continue
                 known_field = fields[name] = self._late_field()
-            if known_field.note(value, wanted.get(name)):
-                signs = max(signs, WEAK if wanted[name].is_optional else STRONG)
+            if sign := known_field.note(value, wanted.get(name)):
+                signs = max(signs, sign)
         if len(found) < max(len(fields), len(wanted)):
             for name in sorted((fields.keys() | wanted.keys()) - found.keys()):
-                if fields.setdefault(name, self._late_field()).note(NO_VALUE, wanted.get(name)):
-                    signs = max(signs, WEAK if wanted[name].is_optional else STRONG)
+                signs = max(
+                    signs, fields.setdefault(name, self._late_field()).note(NO_VALUE, wanted.get(name))
+                )
         return signs
 
     def _late_field(self) -> FieldWatch:

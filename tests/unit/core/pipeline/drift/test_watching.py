@@ -17,6 +17,7 @@ from agentic.core.pipeline.drift.crawls import CrawlWatch, load_crawl_watch
 from agentic.core.pipeline.drift.incidents import Cause
 from agentic.core.pipeline.drift.profiles import Expectation, KindProfile, inherited, learnt
 from agentic.core.pipeline.drift.sights import marks_of
+from agentic.core.pipeline.drift.watching import STRONG, WEAK
 from agentic.core.pipeline.spec.spec import DetailRules
 from agentic.core.types import JSONValue
 
@@ -243,6 +244,31 @@ def test_a_field_of_a_list_is_missing_where_all_items_lack_it() -> None:
     empty = watched([page(number, []) for number in range(40)], known).incident
     assert empty is not None
     assert {fault.field for fault in empty.faults} == {"title", "price", "items"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "strength"),
+    [
+        ({"note": None}, WEAK),
+        ({"note": 5.0}, STRONG),
+        ({"title": None}, STRONG),
+        ({"price": "?"}, STRONG),
+        ({"title": "Lamp number 0"}, WEAK),
+    ],
+    ids=["optional missing", "optional odd", "missing", "odd", "repeated"],
+)
+def test_pages_are_doubted_for_a_fault_that_few_healthy_pages_have(
+    changes: dict[str, JSONValue], strength: int
+) -> None:
+    def noted(number: int) -> dict[str, JSONValue]:
+        return item(number, note=f"note {number}" if number % 2 else None)
+
+    known = profile_of(pages(noted(number) for number in range(80)) for _ in range(2))
+    run = [noted(0) | {"note": "note 0"}, noted(1) | changes]
+    watch = CrawlWatch()
+    watch.note(pages(run), {KIND.key: Expectation(known)})
+    (kind,) = watch.kinds.values()
+    assert (kind.suspects, kind.doubted) == (["p1"], ["p1"] if strength == STRONG else [])
 
 
 def schema_of(**fields: JSONValue) -> DetailRules:
