@@ -14,6 +14,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.pipeline import Fault, PipelineSpec, SpecError, read_spec
 from agentic.core.pipeline.drift.profiles import MAX_NAME_CHARS
 from agentic.core.pipeline.expressions.references import ValuePath
+from agentic.core.pipeline.repairs.proposals import SpecChange
 from agentic.core.pipeline.repairs.versions import repaired_spec
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import Wrapper, WrapperVersionError, decode
@@ -54,7 +55,7 @@ from agentic.mappers import (
 )
 from agentic.mappers.catalog.pipelines import as_written, find_stored, store_pipeline
 from agentic.mappers.catalog.projects import describe_project, limit_project
-from agentic.mappers.catalog.repairs import import_changes, newest_version
+from agentic.mappers.catalog.repairs import changes_of, import_changes, newest_version
 from agentic.mappers.catalog.schedules import change_schedule
 from agentic.mappers.crawl.wrappers import list_wrappers, save_wrappers
 from agentic.mappers.errors import UnknownPipelineError
@@ -65,16 +66,26 @@ ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedChange:
-    """The result for a part of the file: ``added``, ``changed`` (with details) or ``unchanged``."""
+    """The result for a part of the file: ``added``, ``changed`` (with details) or ``unchanged``.
+
+    Attributes:
+        kind: Of part.
+        name: Its name.
+        outcome: The result.
+        changed: The values that it changed.
+        left_out: Places of repairs that do not fit the pipeline, and are not stored.
+    """
 
     kind: str
     name: str
     outcome: str
     changed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         what = f" ({', '.join(self.changed)})" if self.changed else ""
-        return f"{self.kind} {self.name}: {self.outcome}{what}"
+        rest = f"; left out, because the pipeline has another value there: {', '.join(self.left_out)}"
+        return f"{self.kind} {self.name}: {self.outcome}{what}{rest if self.left_out else ''}"
 
 
 def import_project(session: Session, file: ReadFile, name: str | None = None) -> list[ImportedChange]:
@@ -232,9 +243,13 @@ class _Import:
 
     def _put_repairs(self, part: RepairPart) -> None:
         agent = self._agent(part.agent)
+        newest = newest_version(self.session, agent)
+        stored = changes_of(newest)
+        wanted = _unmasked_changes(part.changes, stored)
         try:
             written = as_written(executor_of(agent).pipeline())
-            PipelineSpec.model_validate(repaired_spec(written, part.changes)[0])
+            data, fitting = repaired_spec(written, wanted)
+            PipelineSpec.model_validate(data)
         except AgenticError as exc:
             raise FaultyPartError(Fault(message=str(exc), place=("agent",))) from None
         except ValidationError:
@@ -242,9 +257,14 @@ class _Import:
                 f"with these changes the pipeline of {part.agent!r} is not valid; export the project again"
             )
             raise FaultyPartError(Fault(message=message, place=("changes",))) from None
-        is_first = newest_version(self.session, agent) is None
-        is_new = import_changes(self.session, agent, part.changes)
-        self._note("repairs of", part.agent, UNCHANGED if not is_new else ADDED if is_first else CHANGED)
+        kind, name = "repairs of", part.agent
+        if wanted == stored:  # an edit may have overtaken some of them since: they stay as they are
+            self._note(kind, name, UNCHANGED)
+            return
+        left_out = [".".join(map(str, one.place)) for one in wanted if one not in fitting]
+        is_new = bool(fitting or not wanted) and import_changes(self.session, agent, fitting)
+        outcome = UNCHANGED if not is_new else ADDED if newest is None else CHANGED
+        self._note(kind, name, outcome, left_out=left_out)
 
     def _agent(self, name: str) -> AgentModel:
         agent = find_named(self.session, self.owner, name)
@@ -268,10 +288,33 @@ class _Import:
         differing = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
         self._note(kind, name, CHANGED if differing else UNCHANGED, differing)
 
-    def _note(self, kind: str, name: str, outcome: str, changed: list[str] | None = None) -> None:
+    def _note(
+        self, kind: str, name: str, outcome: str, changed: Sequence[str] = (), left_out: Sequence[str] = ()
+    ) -> None:
         self.changes.append(
-            ImportedChange(kind=kind, name=name, outcome=outcome, changed=tuple(changed or ()))
+            ImportedChange(
+                kind=kind, name=name, outcome=outcome, changed=tuple(changed), left_out=tuple(left_out)
+            )
         )
+
+
+def _unmasked_changes(changes: Sequence[SpecChange], stored: Sequence[SpecChange]) -> tuple[SpecChange, ...]:
+    """Return the changes of the file with masked secrets taken from the stored changes of the same places.
+
+    Raises:
+        FaultyPartError: A masked secret is not stored.
+    """
+    known = {(one.place, one.is_rename): one.model_dump(mode="json") for one in stored}
+    missing: list[Fault] = []
+    found = [
+        unmasked(
+            one.model_dump(mode="json"), known.get((one.place, one.is_rename)), ("changes", index), missing
+        )
+        for index, one in enumerate(changes)
+    ]
+    if missing:
+        raise FaultyPartError(*missing)
+    return tuple(map(SpecChange.model_validate, found))
 
 
 def _read_wrapper(part: WrapperPart, found: dict[str, dict[str, Wrapper]]) -> None:

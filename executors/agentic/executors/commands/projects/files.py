@@ -81,8 +81,9 @@ def import_it(
 
 def _say(changes: Sequence[ImportedChange], missing: Sequence[str], *, dry_run: bool) -> None:
     differing = [change for change in changes if change.outcome != "unchanged"]
-    for change in differing:
-        say(str(change))
+    for change in changes:
+        if change.outcome != "unchanged" or change.left_out:
+            say(str(change))
     counted = f"{len(differing)} changes, {len(changes) - len(differing)} parts unchanged"
     say(f"nothing was written; the import makes {counted}" if dry_run else counted)
     for name in missing:
