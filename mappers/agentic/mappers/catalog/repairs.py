@@ -401,7 +401,7 @@ def _repairs_in(versions: Mapping[int, RepairVersionModel], version: int) -> set
 def _newest_with(
     versions: Mapping[int, RepairVersionModel], changes: Sequence[SpecChange], highest: int
 ) -> int:
-    """Return the newest version with these changes, at most ``highest``; 0 if there is none."""
+    """Return the newest version with these changes, at most ``highest``; 0 without one."""
     wanted = tuple(changes)
     alike = (at for at in range(highest, 0, -1) if at in versions and changes_of(versions[at]) == wanted)
     return next(alike, 0) if wanted else 0
