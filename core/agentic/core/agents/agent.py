@@ -99,7 +99,8 @@ class Agent(ABC, Generic[OutputT]):
         Raises:
             AgentStoppedError: A limit, a guard or a refusal ended the turn. The error has the partial answer.
             ThreadBusyError: The thread waits for answers.
-            ThreadInUseError: A tool of the agent asks for a turn in the same thread.
+            ThreadInUseError: The run that has the thread waits for this one (a tool of its agent asks for
+                it), or works in another event loop.
             ThreadMisfitError: It belongs to another agent.
             ModelError: The model failed; ``run((), thread)`` continues the turn.
         """
@@ -118,6 +119,9 @@ class Agent(ABC, Generic[OutputT]):
         """Answer messages, and yield the answer in pieces as it is made; see :meth:`run`.
 
         The last piece has the whole answer in ``response``. A turn that stopped is such an answer, too.
+
+        Read the pieces to the end, or close the stream, before you await another run in the same thread: it
+        waits for the end of this one, and this one waits for its reader when 256 pieces are unread.
         """
         options = options or DEFAULT_OPTIONS
         if options.is_background:

@@ -109,12 +109,11 @@ class ThreadBusyError(ThreadError):
 
 
 class ThreadInUseError(ThreadError):
-    """A run would wait for itself: a tool speaks in the thread of the agent that has called it."""
+    """The run that has the thread waits for the one that asks for it, or works in another event loop."""
 
-    def __init__(self, thread_id: str) -> None:
+    def __init__(self, thread_id: str, user: str) -> None:
         super().__init__(
-            f"thread {thread_id!r} is in use by the run that asks for it: a tool cannot speak in the thread "
-            "of its own agent; give it another one, by agent.new_thread()"
+            f"thread {thread_id!r} is in use by {user}; give the agent another one, by agent.new_thread()"
         )
         self.thread_id = thread_id
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -105,6 +106,36 @@ class TestProcessBackgroundRuns(BackgroundRunsContract):
             await agent.invoke_with_background("Again!", thread, BEGIN)
         is_free.set()
         assert (await answer_to(agent, begun.token)).text == "Read."
+
+    @pytest.mark.parametrize("key", [None, "order-1"])
+    async def test_runs_that_wait_for_the_same_thread_are_accepted_once(self, key: str | None) -> None:
+        is_free = asyncio.Event()
+
+        @tool
+        async def read() -> str:
+            """Read."""
+            await is_free.wait()
+            return "a page"
+
+        model = ScriptedModel([ToolCall(id="1", name="read", arguments={}), "Read.", "Again.", "Once more."])
+        agent = ChatAgent(model, name="reader", tools=[read])
+        thread = agent.new_thread()
+        first = asyncio.create_task(agent.run("Read!", thread))
+        begin = replace(BEGIN, idempotency_key=key)
+        waiting = [
+            asyncio.create_task(agent.invoke_with_background("Again!", thread, begin)) for _ in range(2)
+        ]
+        await asyncio.sleep(0)
+        is_free.set()
+        await first
+        begun = await waiting[0]
+        if key is None:
+            with pytest.raises(TaskUnderWayError):
+                await waiting[1]
+        else:
+            assert (await waiting[1]).token == begun.token
+        assert (await answer_to(agent, begun.token)).text == "Again."
+        assert [message.text for message in thread.messages if message.role == "user"] == ["Read!", "Again!"]
 
     async def test_a_run_keeps_its_newest_pieces_and_says_what_is_gone(self) -> None:
         agent = ChatAgent(ScriptedModel(["A long novel."]), name="writer")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import subprocess
 import sys
@@ -209,6 +210,161 @@ async def test_a_tool_that_speaks_in_the_thread_of_its_agent_is_refused_instead_
     thread = agent.new_thread()
     assert (await agent.run("a", thread)).text == "outer"
     assert thread.messages[-2].tool_results[0].content == "inner"
+
+
+async def _until(*work: asyncio.Task[Any]) -> None:
+    """Give them more turns of the loop than they need: what waits for ever fails at once."""
+    for _ in range(500):
+        if all(one.done() for one in work):
+            return
+        await asyncio.sleep(0)
+    for one in work:
+        one.cancel()
+    raise AssertionError("a run waits for ever")
+
+
+@pytest.mark.parametrize("count", [2, 3])
+async def test_agents_that_ask_in_a_circle_are_refused_instead_of_waiting_for_ever(count: int) -> None:
+    are_under_way = asyncio.Barrier(count)
+    agents: list[ChatAgent] = []
+    threads: list[AgentThread] = []
+    refused: list[str] = []
+
+    def asking(number: int) -> ChatAgent:
+        @tool
+        async def ask() -> str:
+            """Ask the next one."""
+            await are_under_way.wait()
+            following = (number + 1) % count
+            try:
+                return (await agents[following].run("b", threads[following])).text
+            except ThreadInUseError as exc:
+                refused.append(str(exc))
+                return "in use"
+
+        return ChatAgent(ScriptedModel([ToolCall(id="1", name="ask"), "done", "inner"]), tools=[ask])
+
+    agents += [asking(number) for number in range(count)]
+    threads += [agent.new_thread() for agent in agents]
+    runs = [
+        asyncio.create_task(agent.run("a", thread)) for agent, thread in zip(agents, threads, strict=True)
+    ]
+    await _until(*runs)
+    assert [run.result().text for run in runs] == ["done"] * count
+    (message,) = refused
+    assert "a run that waits for the run that asks for it" in message
+
+
+async def test_tools_of_one_agent_wait_for_a_thread_that_both_of_them_use() -> None:
+    helper = ChatAgent(ScriptedModel(["one", "two"]))
+    shared = helper.new_thread()
+
+    @tool
+    async def ask(number: int) -> str:
+        """Ask the helper."""
+        return (await helper.run(str(number), shared)).text
+
+    calls = [ToolCall(id=str(number), name="ask", arguments={"number": number}) for number in (1, 2)]
+    run = asyncio.create_task(ChatAgent(ScriptedModel([calls, "done"]), tools=[ask]).run("a"))
+    await _until(run)
+    assert [message.text for message in shared.messages] == ["1", "one", "2", "two"]
+
+
+async def test_work_that_outlives_its_run_waits_for_the_next_one_in_the_thread() -> None:
+    is_late = asyncio.Event()
+    late: list[asyncio.Task[Any]] = []
+
+    async def speak() -> str:
+        await is_late.wait()
+        return (await agent.run("late", thread)).text
+
+    @tool
+    async def begin() -> str:
+        """Begin work that goes on."""
+        late.append(asyncio.create_task(speak()))
+        return "begun"
+
+    model = SlowModel([ToolCall(id="1", name="begin"), "one", "two", "three"])
+    agent = ChatAgent(model, tools=[begin])
+    thread = agent.new_thread()
+    model.allowed.set()
+    await agent.run("a", thread)
+    model.allowed.clear()
+    model.asked.clear()
+    second = asyncio.create_task(agent.run("b", thread))
+    await model.asked.wait()
+    is_late.set()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    model.allowed.set()
+    await _until(second, *late)
+    assert [second.result().text, late[0].result()] == ["two", "three"]
+
+
+def test_a_thread_serves_one_event_loop_after_another() -> None:
+    thread = AgentThread.new("a")
+
+    async def two() -> list[str]:
+        model = SlowModel(["one", "two"])
+        runs = [asyncio.create_task(ChatAgent(model, name="a").run("x", thread)) for _ in range(2)]
+        await model.asked.wait()
+        await asyncio.sleep(0)
+        model.allowed.set()
+        await _until(*runs)
+        return [run.result().text for run in runs]
+
+    assert [asyncio.run(two()) for _ in range(2)] == [["one", "two"]] * 2
+
+
+async def test_a_run_does_not_wait_for_one_in_another_event_loop() -> None:
+    model = SlowModel(["one", "two"])
+    agent = ChatAgent(model)
+    thread = agent.new_thread()
+    first = asyncio.create_task(agent.run("a", thread))
+    await model.asked.wait()
+    with pytest.raises(ThreadInUseError, match="a run in another event loop"):
+        await asyncio.to_thread(asyncio.run, agent.run("b", thread))
+    model.allowed.set()
+    assert (await first).text == "one"
+
+
+def test_a_thread_is_free_once_the_event_loop_of_its_run_is_closed() -> None:
+    thread = AgentThread.new("a")
+    abandoned = asyncio.new_event_loop()
+
+    async def begin() -> asyncio.Task[Any]:
+        model = SlowModel(["one"])
+        run = asyncio.create_task(ChatAgent(model, name="a").run("x", thread))
+        await model.asked.wait()
+        return run
+
+    run = abandoned.run_until_complete(begin())
+    abandoned.close()
+    run._log_destroy_pending = False  # type: ignore[attr-defined]  # or its end is reported
+    assert asyncio.run(ChatAgent(ScriptedModel(["two"]), name="a").run("y", thread)).text == "two"
+    del run
+    gc.collect()  # the end of the abandoned run disturbs none
+    assert asyncio.run(ChatAgent(ScriptedModel(["three"]), name="a").run("z", thread)).text == "three"
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+async def test_a_run_that_is_cancelled_while_it_waits_or_as_its_turn_comes_lets_the_next_one_go(
+    is_early: bool,
+) -> None:
+    model = SlowModel(["one", "three"])
+    agent = ChatAgent(model)
+    thread = agent.new_thread()
+    first, second, third = [asyncio.create_task(agent.run(text, thread)) for text in "abc"]
+    await model.asked.wait()
+    if is_early:
+        second.cancel()
+        await asyncio.wait([second])
+    else:
+        first.add_done_callback(lambda _: second.cancel())
+    model.allowed.set()
+    await _until(first, second, third)
+    assert second.cancelled()
+    assert [message.text for message in thread.messages] == ["a", "one", "c", "three"]
 
 
 async def test_a_thread_in_memory_is_saved_with_all_its_entries() -> None:

@@ -64,13 +64,12 @@ class ProcessBackgroundRuns:
     ) -> ContinuationToken:
         """Accept a run; see :class:`~agentic.core.agents.BackgroundRuns`."""
         task_id = task_name(thread.id, options.idempotency_key)
-        if task_id in self._runs:
-            return self._runs[task_id].token
-        for known in self._runs.values():
-            if known.token.thread_id == thread.id and not known.has_ended:
-                raise TaskUnderWayError(thread.id, known.token.turn)
+        if known := self._accepted(task_id, thread):
+            return known
         async with thread.held():  # the end of another run decides which turn is next
             pass
+        if known := self._accepted(task_id, thread):  # while this one waited
+            return known
         messages, answers = parted(given)
         turn = check_input(thread, messages, answers, options.idempotency_key)
         self._make_room()
@@ -124,6 +123,15 @@ class ProcessBackgroundRuns:
         """Stop all runs; the agents can continue their turns."""
         for run in list(self._runs.values()):
             await self.cancel(run.token, "the process ends")
+
+    def _accepted(self, task_id: str, thread: AgentThread) -> ContinuationToken | None:
+        """Return the token of a known run; another one must not be at work in the thread."""
+        if task_id in self._runs:
+            return self._runs[task_id].token
+        for known in self._runs.values():
+            if known.token.thread_id == thread.id and not known.has_ended:
+                raise TaskUnderWayError(thread.id, known.token.turn)
+        return None
 
     def _run(self, token: ContinuationToken) -> _Run:
         if token.task_id not in self._runs:

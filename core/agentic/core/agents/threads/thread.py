@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
-from agentic.core.agents.errors import ThreadFormatError, ThreadInUseError
+from agentic.core.agents.errors import ThreadFormatError
 from agentic.core.agents.requests import PendingRequest
 from agentic.core.agents.threads.entries import (
     THREAD_FORMAT,
@@ -19,15 +17,13 @@ from agentic.core.agents.threads.entries import (
     reading,
     turns_of,
 )
+from agentic.core.agents.threads.holding import Holding
 from agentic.core.agents.threads.store import ThreadStore
 from agentic.core.finishing import finish
 from agentic.core.ids import new_id
 from agentic.core.llm.messages import ChatMessage
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.types import JSONValue
-
-_held: ContextVar[frozenset[int]] = ContextVar("held_threads", default=frozenset())
-"""The threads that the runs around this work hold."""
 
 
 class AgentThread:
@@ -61,7 +57,7 @@ class AgentThread:
         self._turns = turns_of(self.entries)
         self._messages = [message for entry in self.entries for message in entry.messages]
         self._is_kept = is_kept
-        self._turns_taken = asyncio.Lock()
+        self._holding = Holding(self.id)
 
     @classmethod
     def new(
@@ -101,22 +97,14 @@ class AgentThread:
             await store.append(self.id, number, entry)
         self.store, self._is_kept = store, True
 
-    @asynccontextmanager
-    async def held(self) -> AsyncGenerator[None, None]:
+    def held(self) -> AbstractAsyncContextManager[None]:
         """Hold the thread for one run; agents do so. Another run of this object waits for its end.
 
         Raises:
-            ThreadInUseError: The run that holds it would wait for itself: a tool of its agent asks for it.
+            ThreadInUseError: The run that holds it waits for this one (a tool of its agent asks for it), or
+                works in another event loop.
         """
-        around = _held.get()
-        if id(self) in around and self._turns_taken.locked():  # a task may outlive the run that began it
-            raise ThreadInUseError(self.id)
-        async with self._turns_taken:
-            outside = _held.set(around | {id(self)})
-            try:
-                yield
-            finally:
-                _held.reset(outside)
+        return self._holding.held()
 
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
