@@ -289,7 +289,7 @@ def _is_certain(text: str, body: bytes) -> bool:
 def _is_convincing(text: str, body: bytes, charset: str) -> bool:
     """Whether a body that was declared to be in ``charset``, and is valid UTF-8, is UTF-8."""
     if charset in _WIDE:
-        return not _CONTROLS.search(text)
+        return not _CONTROLS.search(text.strip("\0"))  # some programs write NULs around a document
     if body.isascii():
         return False
     least = _CONVINCING_OF_PAIRS if charset in _PAIRED else _CONVINCING.get(charset, _CONVINCING_OF_OTHERS)
