@@ -60,15 +60,22 @@ def test_a_model_may_have_a_colon_in_its_name() -> None:
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize(
-    ("name", "provider"), [("owl:grey", "owl"), ("grey", "grey"), ("parrot:", "parrot"), ("", "")]
-)
+@pytest.mark.parametrize(("name", "provider"), [("owl:grey", "owl"), ("grey", "grey"), ("", "")])
 def test_a_provider_that_no_plugin_brings_is_refused_with_those_that_there_are(
     name: str, provider: str
 ) -> None:
     with pytest.raises(UnknownProviderError, match=r"known: .*parrot.*provider:name") as caught:
         llm(name)
     assert caught.value.provider == provider
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("name", ["parrot", "parrot:"])
+def test_a_provider_without_a_model_is_refused(name: str) -> None:
+    with pytest.raises(
+        UnknownProviderError, match=r"'parrot' is a provider without a model; write 'parrot:NAME'"
+    ):
+        llm(name)
 
 
 @pytest.mark.usefixtures("installed")
