@@ -40,6 +40,7 @@ MAX_TOLD = 300
 QUEUED = 500
 
 
+@pytest.mark.slow
 def test_a_superstep_of_a_thousand_ends_once(scene: Scene, note: Note) -> None:
     scene.lost_after_s = REDISPATCH_AFTER_S
     told = told_count(scene)
@@ -59,6 +60,7 @@ def test_a_hundred_runs_at_once(scene: Scene, note: Note) -> None:
     assert held_bytes(scene) < MAX_BYTES
 
 
+@pytest.mark.slow
 def test_five_hundred_runs_wait_in_the_queue(scene: Scene, note: Note) -> None:
     scene.lost_after_s = REDISPATCH_AFTER_S
     asyncio.run(queue(scene, QUEUED))

@@ -121,7 +121,11 @@ async def assert_whole(store: SqlCheckpointStore, known: int) -> None:
 
 @pytest.mark.parametrize(
     ("backend", "counts"),
-    [("sqlite", (1, 2, 5, 13, 34)), pytest.param("postgresql", (5, 13), marks=pytest.mark.integration)],
+    [
+        ("sqlite", (1, 13)),
+        pytest.param("sqlite", (2, 5, 34), marks=pytest.mark.slow),
+        pytest.param("postgresql", (5, 13), marks=pytest.mark.integration),
+    ],
     indirect=["backend"],
 )
 async def test_a_killed_process_leaves_every_checkpoint_whole(
@@ -135,6 +139,7 @@ async def test_a_killed_process_leaves_every_checkpoint_whole(
         await assert_whole(store, known[-1])
 
 
+@pytest.mark.slow
 @only_postgresql
 async def test_a_server_that_dies_leaves_every_checkpoint_whole(
     store: SqlCheckpointStore, postgres: PostgresServer, eventually: Eventually
@@ -158,7 +163,9 @@ async def test_a_server_that_dies_leaves_every_checkpoint_whole(
         await assert_whole(store, known[-1])
 
 
-@pytest.mark.parametrize("is_cut_off", [True, False], ids=["cut off", "server dies"])
+@pytest.mark.parametrize(
+    "is_cut_off", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["cut off", "server dies"]
+)
 @only_postgresql
 async def test_a_save_that_is_interrupted_leaves_nothing_and_can_be_done_again(
     store: SqlCheckpointStore,

@@ -76,6 +76,7 @@ def test_another_one_cancels_it_when_the_worker_was_killed(place: Place, fakes: 
     place.eventually(lambda: get(fakes, f"crawl/{crawl}")["status"] == "cancelled")
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_while_it_cancels_leaves_it_to_another_one(
     place: Place, fakes: FakeServer
 ) -> None:

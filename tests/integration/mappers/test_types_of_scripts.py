@@ -147,6 +147,7 @@ def finished(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Finished
     return finish
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("begun", "what", "way"),
     [
@@ -163,6 +164,7 @@ def test_run_goes_on_where_its_types_are_the_same(
     assert finished(way)[begun, what] == "('7: True',)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("begun", "way", "names"),
     [

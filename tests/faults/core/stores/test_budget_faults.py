@@ -143,6 +143,7 @@ async def test_three_processes_never_spend_more_than_their_cap(url: str) -> None
     assert CAP_USD - MOST_RESERVED_USD * 4 * WORKERS < account.spent.usd <= CAP_USD
 
 
+@pytest.mark.slow
 async def test_calls_that_cost_more_than_reserved_exceed_the_cap_by_those_in_flight_only(url: str) -> None:
     with working(url, tasks=1, excess=2.0) as workers:
         charged = [await asyncio.to_thread(worker.charges) for worker in workers]

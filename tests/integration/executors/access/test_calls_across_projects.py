@@ -83,6 +83,7 @@ def test_what_is_the_others_is_as_if_it_were_not_there(new_shell: NewShell) -> N
         assert world.rows(OTHER) == before, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRIED)
 def test_what_is_ones_own_is_found(new_shell: NewShell, name: str) -> None:
     world = new_shell().world
@@ -95,6 +96,7 @@ def test_what_is_ones_own_is_found(new_shell: NewShell, name: str) -> None:
     assert world.rows(OTHER) == before[OTHER]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", calls.LEDGER_LISTS)
 def test_lists_of_the_ledger_show_what_is_ones_own(new_shell: NewShell, name: str) -> None:
     said = repr(calls.LEDGER_LISTS[name](Place(new_shell().world)))
