@@ -189,11 +189,11 @@ def forgotten_secrets() -> Iterator[None]:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Return a function that waits until something holds that other processes bring about."""
+    """Return a function that waits until something holds, where no event says when."""
 
     async def wait_until(holds: Callable[[], bool]) -> None:
         async with asyncio.timeout(30):
-            while not holds():  # noqa: ASYNC110 - other processes set no event of ours
+            while not holds():  # noqa: ASYNC110 - other processes and ledgers set no event
                 await asyncio.sleep(0.01)
 
     return wait_until

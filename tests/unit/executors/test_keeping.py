@@ -36,14 +36,14 @@ os.kill(os.getpid(), signal.SIGKILL)
 DIES = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 
 STOPS = """
-import pathlib, signal, sys, time
+import pathlib, signal, sys
 
 def stop(*_):
     sys.exit(0)
 
 signal.signal(signal.SIGTERM, stop)
 pathlib.Path(sys.argv[1]).touch()
-time.sleep(60)
+signal.pause()
 """
 
 

@@ -72,6 +72,6 @@ def test_ctrl_c_ends_a_process_whose_loop_stands_still(work: str) -> None:
 
 
 def test_ctrl_c_cancels_what_runs_on_a_loop_that_notices_it() -> None:
-    program = [sys.executable, "-c", STANDING.format(work="await asyncio.sleep(60)")]
+    program = [sys.executable, "-c", STANDING.format(work="await asyncio.Event().wait()")]
     ended = subprocess.run(program, capture_output=True, text=True, timeout=30, check=False)
     assert ended.stderr.rstrip().endswith("KeyboardInterrupt")

@@ -6,6 +6,7 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
+from tests.clocks import Clock
 
 from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.types import JSONValue, RunId
@@ -25,16 +26,6 @@ from agentic.executors.commands.run.progress_facts import (
 )
 
 
-class Clock:
-    """Seconds that pass when told to."""
-
-    def __init__(self) -> None:
-        self.now = 50.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def event(kind: EventKind, path: str = "execute/pages", **data: JSONValue) -> WorkflowEvent:
     return WorkflowEvent(kind, RunId("r1"), 0.0, path=path, data=data)
 
@@ -50,7 +41,7 @@ def crawl(**facts: JSONValue) -> WorkflowEvent:
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(50.0)
 
 
 @pytest.fixture

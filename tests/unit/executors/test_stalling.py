@@ -28,10 +28,10 @@ STALL_S, LEASE_S = 10.0, 100.0
 
 @pytest.fixture
 def child() -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
-    yield process
-    process.kill()
-    process.wait()
+    waiting = [sys.executable, "-S", "-c", "import sys; sys.stdin.read()"]
+    with subprocess.Popen(waiting, stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
 
 
 class Scene:

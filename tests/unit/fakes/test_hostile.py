@@ -4,19 +4,12 @@ import zlib
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
+from tests.clocks import Clock
 
 from agentic.fakes.hostile.generated import Deep, Generated, page_count
 from agentic.fakes.hostile.limits import Flakes, RateLimits
 from agentic.fakes.hostile.oddities import challenge_page, charset_page, malformed_page
 from agentic.fakes.hostile.streams import MIB, gzip_bomb, huge
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 50.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def body(site: Generated | Deep, path: str) -> bytes:
@@ -64,7 +57,7 @@ def test_the_calendar_never_ends() -> None:
 
 
 def test_a_rate_is_kept_and_who_asks_inside_the_wait_is_early() -> None:
-    clock = Clock()
+    clock = Clock(50.0)
     limits = RateLimits(clock)
     assert [limits.take("a", 2, 3) for _ in range(4)] == [0, 0, 0, 1]
     clock.now += 0.5

@@ -3,18 +3,11 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from tests.clocks import Clock
 
 from agentic.fakes.jobs.board import PER_PAGE, Board, page_of
 from agentic.fakes.jobs.sessions import Sessions
 from agentic.fakes.jobs.tokens import Tokens
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_offers_come_newest_first_and_the_same_for_the_same_seed() -> None:
@@ -71,7 +64,7 @@ def test_a_limited_session_ends_after_so_many_requests() -> None:
 
 
 def test_an_access_token_ends_with_its_lifetime() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     tokens = Tokens(clock)
     tokens.live(60)
     grant = tokens.issue()

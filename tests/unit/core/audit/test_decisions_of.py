@@ -133,7 +133,7 @@ async def test_a_run_that_does_not_come_to_rest_is_told_as_such() -> None:
 async def test_a_run_whose_time_is_over_is_told_as_such() -> None:
     @executor(id="wait")
     async def wait(_: int) -> None:
-        await asyncio.sleep(10)
+        await asyncio.Event().wait()
 
     config = WorkflowConfig(run_timeout_s=0.01)
     *_, ended = await decisions(WorkflowBuilder("w", config=config).set_start(wait).build())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from pydantic import SecretStr
+from tests.clocks import Clock
 
 from agentic.core.browser import BrowserFetcher, BrowserRequest, Click, Politeness, RenderedPage
 from agentic.core.browser.fetcher import documents_allowed
@@ -49,23 +50,16 @@ class World:
     """A network of robots.txt files, and a clock that is turned by waiting."""
 
     def __init__(self, robots: str = "") -> None:
-        self.time = 100.0
+        self.clock = Clock(100.0)
         self._robots = robots
 
     async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
         return HttpResponse(url=request.url, status=200, headers=Headers(), body=self._robots.encode())
 
-    async def sleep(self, seconds: float) -> None:
-        self.time += seconds
-        await asyncio.sleep(0)
-
-    def clock(self) -> float:
-        return self.time
-
     def fetcher(self, **policy: object) -> Fetcher:
         chosen = HttpPolicy.model_validate({"obey_robots": False, **policy})
         return Fetcher(
-            chosen, self, budget=ProcessBudget(clock=self.clock), clock=self.clock, sleep=self.sleep
+            chosen, self, budget=ProcessBudget(clock=self.clock), clock=self.clock, sleep=self.clock.sleep
         )
 
 
@@ -86,7 +80,7 @@ async def test_each_document_waits_for_its_hosts_turn() -> None:
     world = World()
     fetcher = BrowserFetcher(world.fetcher(requests_per_second=1), Window(f"{URL}2", f"{URL}3"))
     await fetcher.fetch(URL)
-    assert world.time == 102.0
+    assert world.clock.now == 102.0
 
 
 async def test_robots_txt_is_asked_for_each_document() -> None:
@@ -135,7 +129,7 @@ async def test_retry_after_holds_for_the_next_page() -> None:
         await BrowserFetcher(fetcher, Window(status=429, headers=[("Retry-After", "30")])).fetch(URL)
     assert (caught.value.failure_class, caught.value.retry_after_s) == ("rate_limited", 30)
     await BrowserFetcher(fetcher, Window()).fetch(URL)
-    assert world.time == pytest.approx(130, abs=1)
+    assert world.clock.now == pytest.approx(130, abs=1)
 
 
 async def test_a_login_that_is_refused_has_ended() -> None:
@@ -160,8 +154,8 @@ async def test_a_proxy_that_browsers_are_not_led_through_is_refused() -> None:
 def two_proxies(world: World, **policy: object) -> tuple[Fetcher, Exits]:
     urls = [f"http://user:hidden@{name}.example:1" for name in "ab"]
     given = HttpPolicy.model_validate({"obey_robots": False, "proxies": urls, **policy})
-    exits = Exits(given, clock=world.clock, sleep=world.sleep)
-    return Fetcher(given, exits, budget=ProcessBudget(clock=world.clock), sleep=world.sleep), exits
+    exits = Exits(given, clock=world.clock, sleep=world.clock.sleep)
+    return Fetcher(given, exits, budget=ProcessBudget(clock=world.clock), sleep=world.clock.sleep), exits
 
 
 def proxies_of(window: Window) -> str:
@@ -177,7 +171,7 @@ async def test_pages_take_several_proxies_in_turn_and_a_login_keeps_one() -> Non
     for _ in range(4):
         await browser.fetch(URL)
     # Each proxy has its own turns: two pages with two documents each, through either.
-    assert (proxies_of(window), world.time) == ("abab", 104)
+    assert (proxies_of(window), world.clock.now) == ("abab", 104)
     for _ in range(3):
         await browser.fetch(BrowserRequest(url=URL, session=HttpSession(name="shop")))
     assert len(set(proxies_of(window)[4:])) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from structlog.testing import capture_logs
+from tests.clocks import Clock
 
 from agentic.core.bus import KeyLease, MemoryBus
 from agentic.core.bus.kv import KeyEntry
@@ -12,16 +13,8 @@ from agentic.core.bus.projections.projected import ProjectedBucket, Projection, 
 STRAY = [b"", b"\xff", b"[]", b"null", b'"text"', b"{", b"[" * 100_000, b"7"]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 async def test_a_value_that_nobody_renews_holds_a_lease_for_a_while_only() -> None:
-    clock, bucket = Clock(), MemoryBus().bucket("LEASES", project="shop")
+    clock, bucket = Clock(0.0), MemoryBus().bucket("LEASES", project="shop")
     await bucket.put("asker", b"forged, and without an end")
     lease = KeyLease(bucket, "asker", "us", ttl_s=10, clock=clock)
     for _ in range(8):
@@ -31,7 +24,7 @@ async def test_a_value_that_nobody_renews_holds_a_lease_for_a_while_only() -> No
 
 
 async def test_a_lease_that_is_renewed_is_never_taken() -> None:
-    clock, bucket = Clock(), MemoryBus().bucket("LEASES", project="shop")
+    clock, bucket = Clock(0.0), MemoryBus().bucket("LEASES", project="shop")
     theirs = KeyLease(bucket, "asker", "them", ttl_s=10, clock=clock)
     ours = KeyLease(bucket, "asker", "us", ttl_s=10, clock=clock)
     for _ in range(40):

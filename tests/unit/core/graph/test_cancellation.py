@@ -117,10 +117,14 @@ async def test_cancelled_run_begins_nothing_more(stubborn: Stubborn, begun: list
     assert begun == ["first", "second"]
 
 
-async def test_cancelled_run_of_one_activation_is_cancelled(stubborn: Stubborn) -> None:
-    flow = WorkflowBuilder("one").set_start(executor(id="one")(stubborn)).build()
-    task = asyncio.create_task(flow.run(0))
-    await asyncio.sleep(0.01)
+async def test_cancelled_run_of_one_activation_is_cancelled(stubborn: Stubborn, begun: list[str]) -> None:
+    @executor(id="one")
+    async def one(number: int) -> int:
+        begun.append("one")
+        return await stubborn(number)
+
+    task = asyncio.create_task(WorkflowBuilder("one").set_start(one).build().run(0))
+    await until_begun(begun, 1)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -377,7 +381,7 @@ def _cancelling_itself(work: Callable[[], Awaitable[None]], place: str, entered:
 
     @executor(id="fine")
     async def fine(number: int) -> int:
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         return number
 
     flow = WorkflowBuilder("w").set_start(odd, fine) if place == "beside another" else None
@@ -394,8 +398,10 @@ async def test_lone_handler_that_cancels_its_own_task_fails_its_run_and_harms_no
 ) -> None:
     entered: list[int] = []
 
+    may_end = asyncio.Event()
+
     async def neighbour() -> str:
-        await asyncio.sleep(0.01)
+        await may_end.wait()
         return "fine"
 
     beside = asyncio.create_task(neighbour())
@@ -403,6 +409,7 @@ async def test_lone_handler_that_cancels_its_own_task_fails_its_run_and_harms_no
     with pytest.raises(HandlerStoppedError, match="'odd' was cancelled by its own code"):
         await flow.run(1)
     assert _own_task().cancelling() == 0
+    may_end.set()
     await asyncio.sleep(0)  # nothing of it comes later
     assert await beside == "fine"
     assert entered == [1]
@@ -412,7 +419,7 @@ def test_program_goes_on_after_a_handler_that_cancelled_its_own_task() -> None:
     async def main() -> str:
         with pytest.raises(HandlerStoppedError):
             await _cancelling_itself(_and_waits, "alone", []).run(1)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         return "went on"
 
     assert asyncio.run(main()) == "went on"
@@ -434,7 +441,7 @@ async def test_handler_that_cancelled_its_own_task_can_be_tried_again() -> None:
 async def test_run_that_is_cancelled_is_so_also_if_its_handler_cancels_its_own_task() -> None:
     async def when_stopped() -> None:
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             _own_task().cancel()
             raise
@@ -487,7 +494,7 @@ def test_program_ends_by_a_ctrl_c_that_comes_in_the_middle_of_a_handler() -> Non
         "@executor(id='odd')\n"
         "async def odd(number: int) -> int:\n"
         "    signal.raise_signal(signal.SIGINT)\n"
-        "    await asyncio.sleep(60)\n"
+        "    await asyncio.Event().wait()\n"
         "    return number\n"
         "asyncio.run(WorkflowBuilder('w').set_start(odd).build().run(1))\n"
     )

@@ -20,27 +20,26 @@ from agentic.core import (
 from agentic.core.graph import EventKind, RunTimeoutError
 from agentic.core.graph.running import on_cancel
 
-NEVER = 60.0
-
 
 class Elsewhere(Executor):
     """Begins a job elsewhere, asks for it ``rounds`` times, and can end it."""
 
-    def __init__(self, id: str = "job", rounds: int = 2, pause_s: float = 0.0) -> None:
+    def __init__(self, id: str = "job", rounds: int = 2, *, waits: bool = False) -> None:
         super().__init__(id)
         self.begun: list[str] = []
         self.ended: list[tuple[object, object]] = []
         self.is_there = asyncio.Event()
         self.is_out_of_reach = False
         self._rounds = rounds
-        self._pause_s = pause_s
+        self._waits = waits
 
     @handler
     async def run(self, rounds_done: int, ctx: WorkflowContext) -> int | str:
         await ctx.once("job", self._begin)
         if rounds_done == self._rounds:
             self.is_there.set()
-            await asyncio.sleep(self._pause_s)
+            if self._waits:
+                await asyncio.Event().wait()
             return "done"
         return rounds_done + 1
 
@@ -81,12 +80,12 @@ async def cancelled(job: Elsewhere, run: Callable[[], Awaitable[object]]) -> Non
 
 class TestACallIsCancelled:
     async def test_when_the_run_is_cancelled_in_its_middle(self) -> None:
-        job = Elsewhere(rounds=0, pause_s=NEVER)
+        job = Elsewhere(rounds=0, waits=True)
         await cancelled(job, lambda: flow(job).run(0))
         assert job.ended == [(0, "job")]
 
     async def test_when_the_run_is_out_of_time(self) -> None:
-        job = Elsewhere(rounds=0, pause_s=NEVER)
+        job = Elsewhere(rounds=0, waits=True)
         with pytest.raises(RunTimeoutError):
             await flow(job, config=WorkflowConfig(run_timeout_s=0.05)).run(0)
         assert job.ended == [(0, "job")]
@@ -98,7 +97,7 @@ class TestACallIsCancelled:
         assert [message for message, _ in job.ended] == [2], "the message that it was to handle next"
 
     async def test_when_it_is_stopped_as_another_executor_fails(self) -> None:
-        job = Elsewhere(rounds=0, pause_s=NEVER)
+        job = Elsewhere(rounds=0, waits=True)
         with pytest.raises(ValueError, match="no more"):
             await flow(job, failing(after=0), config=WorkflowConfig(fail_fast=True)).run(0)
         assert job.ended == [(0, "job")]
@@ -120,7 +119,7 @@ class TestACallIsCancelled:
         assert [message for message, _ in job.ended] == [3]
 
     async def test_within_a_sub_workflow(self) -> None:
-        job = Elsewhere(rounds=0, pause_s=NEVER)
+        job = Elsewhere(rounds=0, waits=True)
         outer = WorkflowBuilder("outer", "1").set_start(flow(job).as_executor("inner")).build()
         await cancelled(job, lambda: outer.run(0))
         assert job.ended == [(0, "job")]
@@ -150,7 +149,7 @@ async def test_what_cannot_be_ended_is_told_and_changes_nothing() -> None:
 async def test_an_end_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     class Slow(Elsewhere):
         async def on_cancel(self, message: object, ctx: WorkflowContext) -> None:
-            await asyncio.sleep(NEVER)
+            await asyncio.Event().wait()
 
     monkeypatch.setattr(on_cancel, "CANCEL_HOOK_S", 0.01)
     with pytest.raises(ValueError, match="no more"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 import pytest
 from pydantic import SecretStr
+from tests.clocks import Clock
 
 from agentic.core.http import (
     BudgetUnavailableError,
@@ -35,27 +36,20 @@ class Script:
 
     def __init__(self, answer: Callable[[HttpRequest], HttpResponse]) -> None:
         self.answer = answer
-        self.time = 100.0
+        self.clock = Clock(100.0)
         self.sent: list[tuple[float, HttpRequest]] = []
         self.timeouts: list[float] = []
         self.in_flight = 0
         self.peak = 0
 
     async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
-        self.sent.append((self.time, request))
+        self.sent.append((self.clock.now, request))
         self.timeouts.append(timeout_s)
         self.in_flight += 1
         self.peak = max(self.peak, self.in_flight)
         await asyncio.sleep(0)
         self.in_flight -= 1
         return self.answer(request)
-
-    async def sleep(self, seconds: float) -> None:
-        self.time += seconds
-        await asyncio.sleep(0)
-
-    def clock(self) -> float:
-        return self.time
 
     def budget(self) -> ProcessBudget:
         return ProcessBudget(clock=self.clock)
@@ -65,6 +59,7 @@ class Script:
         budget: HostBudget | None = None,
         verdict: Verdict = failure_of,
         resource_of: ResourceOf | None = None,
+        sleep: Callable[[float], Awaitable[None]] | None = None,
         **policy: object,
     ) -> Fetcher:
         return Fetcher(
@@ -74,7 +69,7 @@ class Script:
             verdict=verdict,
             resource_of=resource_of,
             clock=self.clock,
-            sleep=self.sleep,
+            sleep=sleep or self.clock.sleep,
         )
 
     @property
@@ -215,7 +210,7 @@ async def test_a_host_that_wants_more_peace_than_we_wait_fails_at_once() -> None
             await fetcher.fetch("http://h/")
         assert (caught.value.failure_class, caught.value.retry_after_s) == ("rate_limited", 3_600)
     assert len(world.sent) == 1
-    assert world.time == 100.0
+    assert world.clock.now == 100.0
 
 
 async def test_a_slow_fetcher_keeps_no_other_waiting() -> None:
@@ -236,7 +231,7 @@ async def test_a_wait_for_the_own_rate_has_the_same_end_as_any_other() -> None:
     assert {getattr(one, "detail", "") for one in done[1:]} == {"rate"}
     assert {getattr(one, "retry_after_s", 0) for one in done[1:]} == {3_600}
     assert "raise max_wait_s" in str(done[1])
-    assert world.time == 100.0
+    assert world.clock.now == 100.0
 
 
 async def test_turns_that_others_take_each_time_do_not_make_a_wait_endless() -> None:
@@ -247,14 +242,14 @@ async def test_turns_that_others_take_each_time_do_not_make_a_wait_endless() -> 
     world = Script(reply)
     with pytest.raises(FetchError, match=r"max_wait_s \(60 s\)") as caught:
         await world.fetcher(Taken(), max_wait_s=60).fetch("http://h/")
-    assert (caught.value.failure_class, world.time) == ("rate_limited", 150.0)
+    assert (caught.value.failure_class, world.clock.now) == ("rate_limited", 150.0)
 
 
 async def test_those_in_line_behind_their_own_fetchers_requests_may_wait_longer() -> None:
     world = Script(reply)
     fetcher = world.fetcher(requests_per_second=1, max_wait_s=2)
     await asyncio.gather(*(fetcher.fetch(f"http://h/{number}") for number in range(10)))
-    assert world.time == 109.0
+    assert world.clock.now == 109.0
 
 
 def proxied(port: int, user: str = "me:one") -> SecretStr:
@@ -455,7 +450,7 @@ async def test_a_turn_waits_like_a_fetch_and_keeps_a_connection() -> None:
         async with fetcher.turn(f"http://h/{path}"):
             pass
     assert world.urls == ["http://h:80/robots.txt"]
-    assert world.time == 103.0
+    assert world.clock.now == 103.0
     async with fetcher.turn("http://h/c"):
         waiting = asyncio.create_task(fetcher.fetch("http://h/d"))
         await asyncio.sleep(0)
@@ -483,7 +478,7 @@ class LostBudget:
     def __init__(self, world: Script, away_s: float) -> None:
         self._world = world
         self._away_s = away_s
-        self.lost_at = world.time
+        self.lost_at = world.clock.now
         self.blocks: list[tuple[str, float]] = []
 
     async def take(self, host: str, interval_s: float) -> Turn:
@@ -498,7 +493,7 @@ class LostBudget:
         self.blocks.append((host, seconds))
 
     def _check(self) -> None:
-        if 0 <= (down_s := self._world.time - self.lost_at) < self._away_s:
+        if 0 <= (down_s := self._world.clock.now - self.lost_at) < self._away_s:
             raise BudgetUnavailableError("redis://h", down_s, "ConnectionError")
 
 
@@ -514,7 +509,7 @@ async def test_a_budget_that_stays_away_is_a_rate_limit_that_names_it() -> None:
         await world.fetcher(LostBudget(world, away_s=9_000), max_wait_s=60).fetch("http://h/")
     assert (caught.value.failure_class, caught.value.detail) == ("rate_limited", "budget")
     assert world.sent == []
-    assert 140 < world.time <= 160
+    assert 140 < world.clock.now <= 160
 
 
 async def test_a_block_is_told_to_a_budget_that_comes_back() -> None:
@@ -522,7 +517,7 @@ async def test_a_block_is_told_to_a_budget_that_comes_back() -> None:
     budget = LostBudget(world, away_s=20)
     budget.lost_at += 10
     async with (fetcher := world.fetcher(budget)).turn("http://h/"):
-        world.time += 15
+        world.clock.now += 15
     request = HttpRequest(url="http://h/")
     with pytest.raises(FetchError, match="429"):
         await fetcher.judge(request, reply(request, 429, retry_after="7"))
@@ -582,14 +577,15 @@ async def test_a_limit_of_one_part_of_a_host_keeps_no_other_part_waiting(
 async def test_who_waits_for_a_part_of_a_host_keeps_nobody_from_the_others() -> None:
     waits, go_on = asyncio.Event(), asyncio.Event()
 
-    class Waiting(Script):
-        async def sleep(self, seconds: float) -> None:
-            waits.set()
-            await go_on.wait()
-            await super().sleep(seconds)
+    async def wait(seconds: float) -> None:
+        waits.set()
+        await go_on.wait()
+        await world.clock.sleep(seconds)
 
-    world = Waiting(reply)
-    fetcher = world.fetcher(verdict=spent, resource_of=part_of, max_wait_s=100, max_connections_per_host=1)
+    world = Script(reply)
+    fetcher = world.fetcher(
+        sleep=wait, verdict=spent, resource_of=part_of, max_wait_s=100, max_connections_per_host=1
+    )
     with pytest.raises(FetchError, match="no more"):
         await fetcher.fetch("http://api.test/one/spent")
     waiting = asyncio.create_task(fetcher.fetch("http://api.test/one/"))

@@ -41,7 +41,7 @@ def held() -> Place:
 async def test_who_waits_for_long_leaves_its_slot_and_takes_one_again() -> None:
     place = held()
     async with idle(2 * LONG_S):
-        await asyncio.sleep(0.001)
+        await place.has_left.wait()
         assert place.done == ["left"]
     assert place.done == ["left", "entered"]
 
@@ -59,7 +59,7 @@ async def test_who_holds_nothing_waits_for_its_turn_afterwards() -> None:
     async def page() -> None:
         place.task = asyncio.current_task()
         async with idle(2 * LONG_S, in_turn=True):
-            await asyncio.sleep(0.001)
+            await place.has_left.wait()
 
     task = asyncio.create_task(page())
     await place.has_left.wait()
@@ -73,7 +73,7 @@ async def test_a_wait_that_fails_takes_a_slot_again() -> None:
 
     async def fail() -> None:
         async with idle(2 * LONG_S, in_turn=True):
-            await asyncio.sleep(0.001)
+            await place.has_left.wait()
             raise OSError("no")
 
     with pytest.raises(OSError, match="no"):
@@ -88,7 +88,9 @@ async def test_what_a_task_starts_has_none_of_its_slots() -> None:
         assert own_slot() is None
         note_begun()
         async with idle(2 * LONG_S):
-            await asyncio.sleep(0.001)
+            passed = asyncio.Event()
+            asyncio.get_running_loop().call_later(0, passed.set)  # after the slot would be left
+            await passed.wait()
 
     await asyncio.gather(part(), part())
     assert (place.done, place.is_begun) == ([], False)
@@ -97,5 +99,5 @@ async def test_what_a_task_starts_has_none_of_its_slots() -> None:
 async def test_a_wait_within_a_wait_is_one() -> None:
     place = held()
     async with idle(2 * LONG_S), idle(2 * LONG_S):
-        await asyncio.sleep(0.001)
+        await place.has_left.wait()
     assert place.done == ["left", "entered"]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import FrameType
 
 import pytest
+from tests.clocks import Clock
 
 from agentic.core.ledger import LedgerError, LedgerTransaction, MemoryLedger, NoDatabaseError
 from agentic.core.testing import LedgerContract
@@ -27,16 +28,6 @@ from agentic.core.testing.ledger.cases import (
     run_of,
     step,
 )
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class UndoneError(Exception):

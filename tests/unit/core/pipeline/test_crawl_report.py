@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
+from tests.clocks import Clock
 
 from agentic.core.graph import CustomEvent, EventKind, WorkflowContext, WorkflowEvent
 from agentic.core.pipeline.crawl.report import CRAWL_DRIFTED, CRAWL_PROGRESS, CrawlReport
@@ -60,16 +61,6 @@ def exchange(
     return Exchange(saved=SaveCounts(), entries=list(entries), counts=counts)
 
 
-class Clock:
-    """Seconds that pass when told to."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @dataclass
 class Told:
     """Stands for a context: keeps what it is told."""
@@ -86,7 +77,7 @@ class Told:
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(100.0)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import Eventually
 from tests.unit.core.pipeline.conftest import PageInput, TextActor
 
 from agentic.core.actors import Actor, ActorContext, ActorError, ItemOutput
@@ -266,12 +267,13 @@ class TestSlices:
         await run(CRAWL + "    max_parallel: 7")
         assert peak == 7
 
-    async def test_a_slow_page_stalls_nobody(self, run: Run, site: Any, frontier: Any) -> None:
+    async def test_a_slow_page_stalls_nobody(
+        self, run: Run, site: Any, frontier: Any, eventually: Eventually
+    ) -> None:
         """The slow page ends only after all others are written, which are more than a slice."""
 
         async def slow() -> str:
-            while len(frontier.urls("done")) < 29:  # noqa: ASYNC110 - what is waited for has no event
-                await asyncio.sleep(0.005)
+            await eventually(lambda: len(frontier.urls("done")) == 29)
             return ""
 
         site.pages.update(star(30) | {"http://a/1": slow})
@@ -281,11 +283,10 @@ class TestSlices:
         assert result.pages.done == 30
 
     async def test_a_slow_page_stalls_nobody_beyond_the_time_of_a_slice(
-        self, run: Run, site: Any, frontier: Any
+        self, run: Run, site: Any, frontier: Any, eventually: Eventually
     ) -> None:
         async def slow() -> str:
-            while len(frontier.urls("done")) < 29:  # noqa: ASYNC110 - what is waited for has no event
-                await asyncio.sleep(0.005)
+            await eventually(lambda: len(frontier.urls("done")) == 29)
             return ""
 
         site.pages.update(star(30) | {"http://a/1": slow})
@@ -338,7 +339,7 @@ class TestSlices:
                 await go_on.wait()
             working += 1
             most = max(most, working)
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
             working -= 1
             return ""
 
@@ -401,11 +402,16 @@ class TestSlices:
 
     async def test_pages_that_hold_what_others_wait_for_go_on(self, run: Run, site: Any) -> None:
         """One holds a lock, waits, and finds all slots taken by pages that wait for the lock."""
-        lock = asyncio.Lock()
+        lock, are_taken = asyncio.Lock(), asyncio.Event()
+        begun = 0
 
         async def page() -> str:
+            nonlocal begun
+            begun += 1
+            if begun == 3:
+                are_taken.set()
             async with lock, idle(1.0):
-                await asyncio.sleep(0.01)
+                await are_taken.wait()
             return ""
 
         site.pages.update(star(12))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from structlog.testing import capture_logs
+from tests.clocks import Clock
 
 from agentic.core.audit import Decision, DecisionKind, decided
 from agentic.core.bus import BusMessage, MemoryBus, StreamFullError
@@ -28,13 +29,6 @@ class SmallBus(MemoryBus):
         if (await self.state()).count + len(messages) > self.room:
             raise StreamFullError("AGENTIC_AUDIT", "maximum bytes exceeded")
         await super().publish(messages)
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -76,7 +70,7 @@ async def test_rows_are_marked_once_the_stream_has_them(ledger_executor: LedgerE
 async def test_a_full_stream_is_left_alone_for_a_while_and_told_of_once(
     ledger_executor: LedgerExecutor,
 ) -> None:
-    bus, clock, decisions = SmallBus(), Clock(), made(1)
+    bus, clock, decisions = SmallBus(), Clock(100.0), made(1)
     bus.room = 0
     outbox = AuditOutbox(ledger_executor, "shop", bus, clock)
     with capture_logs() as logs:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from tests.conftest import Eventually
+
 from agentic.core import RetryPolicy, RunStatus, Workflow, WorkflowBuilder, WorkflowContext, executor
 from agentic.core.ledger import ActivationStatus, MemoryLedger
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
@@ -21,15 +23,15 @@ def stumbling(attempts: asyncio.Queue[int]) -> Workflow:
     return WorkflowBuilder("stumbling", version="1").set_start(stumble).build()
 
 
-async def test_a_failed_try_is_not_made_again_after_a_cancellation_between_two_tries() -> None:
+async def test_a_failed_try_is_not_made_again_after_a_cancellation_between_two_tries(
+    eventually: Eventually,
+) -> None:
     store, attempts = MemoryLedger(), asyncio.Queue[int]()
     catalog = WorkflowCatalog({"stumbling": lambda: stumbling(attempts)})
     async with LocalRuns(store, catalog) as runs:
         handle = await runs.submit("stumbling", 1)
         assert await attempts.get() == 1
-        async with asyncio.timeout(5):
-            while not waits(store):  # noqa: ASYNC110 - the ledger sets no event
-                await asyncio.sleep(0.01)
+        await eventually(lambda: waits(store))
         await handle.cancel()
         assert (await handle.result(5)).status is RunStatus.CANCELLED
         await handle.resume()

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
+from tests.clocks import Clock
 
 from agentic.core import RunStatus, Workflow, WorkflowBuilder, WorkflowContext, executor
 from agentic.core.graph import EventKind
@@ -21,19 +22,9 @@ from agentic.executors.durable.runs.service import RunService
 from agentic.executors.durable.worker.host import RunHost
 
 
-class Clock:
-    """A clock that can be set."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1_000_000.0)
 
 
 @pytest.fixture

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
+from tests.clocks import Clock
+from tests.conftest import Eventually
 
 from agentic.core import (
     RunResult,
@@ -23,10 +26,13 @@ from agentic.core.graph.definition.run_services import SubCall
 from agentic.core.graph.model.progress import SubRun
 from agentic.core.ledger import MemoryLedger, RunRow
 from agentic.executors.durable import AsyncRunHandle, LocalRuns, Submission, WorkflowCatalog
+from agentic.executors.durable.reconcile.reconciler import Reconciler
 from agentic.executors.durable.runs.children import read_child
 from agentic.executors.durable.runs.local import HostOptions
 from agentic.executors.durable.worker import preparing
 from agentic.executors.durable.worker.host import RunHost
+
+DAY = timedelta(days=1)
 
 
 class Site:
@@ -90,13 +96,17 @@ def deep(site: Site) -> Workflow:
     return WorkflowBuilder("outer", version="1").set_start(inner.as_executor("child")).build()
 
 
+def working(flow: Callable[[], Workflow], store: MemoryLedger) -> LocalRuns:
+    options = HostOptions(lease_s=0.3)
+    return LocalRuns(store, WorkflowCatalog({"flow": flow}), sweep_s=0.1, options=options)
+
+
 @asynccontextmanager
 async def run_of(
     flow: Callable[[], Workflow], site: Site, store: MemoryLedger
 ) -> AsyncIterator[AsyncRunHandle]:
     """Begin a run whose innermost executor was entered."""
-    options = HostOptions(lease_s=0.3)
-    async with LocalRuns(store, WorkflowCatalog({"flow": flow}), sweep_s=0.1, options=options) as runs:
+    async with working(flow, store) as runs:
         handle = await runs.submit("flow", 7)
         await site.entered.get()
         yield handle
@@ -121,19 +131,14 @@ def child_of(store: MemoryLedger) -> RunRow:
     return child
 
 
-async def child_rests(store: MemoryLedger) -> RunStatus:
-    while (status := child_of(store).status) is RunStatus.RUNNING:  # noqa: ASYNC110 - a ledger sets no event
-        await asyncio.sleep(0.01)
-    return status
-
-
 async def test_a_child_run_is_cancelled_with_the_run_around_it_and_goes_on_with_it() -> None:
     site, store = Site(), MemoryLedger()
     async with asyncio.timeout(10), nested_run(site, store) as handle:
         await handle.cancel()
         assert (await handle.result()).status is RunStatus.CANCELLED
         await site.stopped.wait()
-        assert await child_rests(store) is RunStatus.CANCELLED
+        await handle.rest_of_children()
+        assert child_of(store).status is RunStatus.CANCELLED
         site.may_go_on.set()
         await handle.resume()
         result = await handle.result()
@@ -145,7 +150,8 @@ async def test_a_child_run_is_cancelled_when_the_time_of_the_run_around_it_is_ov
     async with asyncio.timeout(10), nested_run(site, store, WorkflowConfig(run_timeout_s=0.2)) as handle:
         assert (await handle.result()).status is RunStatus.FAILED
         await site.stopped.wait()
-        assert await child_rests(store) is RunStatus.CANCELLED
+        await handle.rest_of_children()
+        assert child_of(store).status is RunStatus.CANCELLED
 
 
 async def test_a_child_run_that_was_cancelled_by_itself_fails_what_waits_for_it() -> None:
@@ -170,13 +176,12 @@ async def test_what_is_deep_inside_is_cancelled_and_goes_on_with_the_run_around_
         assert {run.status for run in ledger.list_runs()} == {RunStatus.COMPLETED}
 
 
-async def test_a_child_run_that_asked_during_a_pause_goes_on_with_the_answer() -> None:
+async def test_a_child_run_that_asked_during_a_pause_goes_on_with_the_answer(eventually: Eventually) -> None:
     site, store = Site(), MemoryLedger()
     async with asyncio.timeout(10), run_of(lambda: asking(site), site, store) as handle:
         await handle.pause()
         site.may_go_on.set()
-        while child_of(store).status is not RunStatus.WAITING_INPUT:  # noqa: ASYNC110 - as above
-            await asyncio.sleep(0.01)
+        await eventually(lambda: child_of(store).status is RunStatus.WAITING_INPUT)
         await handle.pause(is_paused=False)
         (asked,) = (await handle.result()).pending_requests
         await handle.answer({asked.id: 9})
@@ -184,14 +189,17 @@ async def test_a_child_run_that_asked_during_a_pause_goes_on_with_the_answer() -
 
 
 async def test_a_child_run_that_waits_begins_nothing_once_the_run_around_it_was_stopped() -> None:
-    site, store = Site(), MemoryLedger()
+    site, clock = Site(), Clock(time.time())
+    store = MemoryLedger(clock)
     site.may_go_on.set()
-    limit = timedelta(seconds=0.3)
-    async with asyncio.timeout(10), run_of(lambda: asking(site, limit), site, store) as handle:
+    async with asyncio.timeout(10), working(lambda: asking(site, DAY), store) as runs:
+        handle = await runs.submit("flow", 7)
         assert (await handle.result()).status is RunStatus.WAITING_INPUT
+        await site.entered.get()
         await handle.cancel()
         assert (await handle.result()).status is RunStatus.CANCELLED
-        await asyncio.sleep(2 * limit.total_seconds())
+        clock.now += 2 * DAY.total_seconds()
+        await Reconciler(runs.host).sweep()
     assert child_of(store).status is RunStatus.CANCELLED
     assert site.entered.empty()
 
@@ -210,18 +218,17 @@ async def test_a_child_run_that_waits_goes_on_with_a_run_around_it_that_was_stop
 
 
 async def test_a_limit_that_passes_while_a_nested_run_is_stopped_is_seen_when_it_goes_on() -> None:
-    site, store = Site(), MemoryLedger()
+    site, clock = Site(), Clock(time.time())
+    store = MemoryLedger(clock)
     site.may_go_on.set()
-    limit = timedelta(seconds=0.3)
-    async with asyncio.timeout(10), run_of(lambda: asking(site, limit), site, store) as handle:
+    async with asyncio.timeout(10), run_of(lambda: asking(site, DAY), site, store) as handle:
         await handle.result()
         await handle.cancel()
         await handle.result()
-        await asyncio.sleep(2 * limit.total_seconds())
+        clock.now += 2 * DAY.total_seconds()
         await handle.resume()
-        while not (await handle.status()).is_final:  # noqa: ASYNC110 - as above
-            await asyncio.sleep(0.01)
-    assert child_of(store).status.is_final
+        assert (await handle.result()).status is RunStatus.FAILED
+    assert child_of(store).status is RunStatus.FAILED
 
 
 async def test_a_child_run_that_came_to_rest_when_it_was_to_be_waited_for_is_looked_at_again(

@@ -77,7 +77,7 @@ async def leak_scope() -> None:
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().call_soon(task.cancel)
-    await asyncio.sleep(0.01)
+    await asyncio.Event().wait()
 
 
 async def cancel_own_task() -> None:
@@ -141,14 +141,21 @@ class Runs:
         return WorkflowBuilder("odd", version="1").set_start(odd).build()
 
 
-def neighbour() -> Workflow:
-    @executor(id="patient")
-    async def patient(number: int) -> int:
-        for _ in range(8):
-            await asyncio.sleep(0.01)
-        return number
+class Neighbour:
+    """A workflow of one node that waits until it may end."""
 
-    return WorkflowBuilder("neighbour", version="1").set_start(patient).build()
+    def __init__(self) -> None:
+        self.is_at_work = asyncio.Event()
+        self.may_end = asyncio.Event()
+
+    def build(self) -> Workflow:
+        @executor(id="patient")
+        async def patient(number: int) -> int:
+            self.is_at_work.set()
+            await self.may_end.wait()
+            return number
+
+        return WorkflowBuilder("neighbour", version="1").set_start(patient).build()
 
 
 def raiser(error: Callable[[], BaseException]) -> Callable[[], Awaitable[None]]:
@@ -160,11 +167,13 @@ def raiser(error: Callable[[], BaseException]) -> Callable[[], Awaitable[None]]:
 
 async def beside_a_neighbour(build: Callable[[], Workflow], store: LedgerStore | None = None) -> RunResult:
     """Return the result of a run; another one that began before it, and one after it, complete."""
-    catalog = WorkflowCatalog({"odd": build, "neighbour": neighbour})
+    neighbour = Neighbour()
+    catalog = WorkflowCatalog({"odd": build, "neighbour": neighbour.build})
     async with LocalRuns(store or MemoryLedger(), catalog) as runs:
         before = await runs.submit("neighbour", 1)
-        await asyncio.sleep(0.05)
+        await neighbour.is_at_work.wait()
         result = await (await runs.submit("odd", 1)).result(GRACE_S)
+        neighbour.may_end.set()
         after = await runs.submit("neighbour", 2)
         assert (await before.result(GRACE_S)).outputs == (1,)
         assert (await after.result(GRACE_S)).outputs == (2,)
@@ -266,13 +275,13 @@ def test_a_loop_whose_handlers_end_it_serves_the_others() -> None:
         with pytest.raises(SystemExit):
             await asyncio.create_task(_exit())
         loop.call_soon(_interrupt)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         loop.stop()
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         return "spoilt"
 
     async def fine() -> str:
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         return "fine"
 
     loop = LoopThread()
@@ -291,14 +300,14 @@ def _interrupt() -> None:
 
 async def test_a_handler_may_cancel_what_it_began_itself() -> None:
     async def work() -> None:
-        task = asyncio.create_task(asyncio.sleep(100))
+        task = asyncio.create_task(asyncio.Event().wait())
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
-                await asyncio.sleep(100)
+                await asyncio.Event().wait()
         inner = await beside_a_neighbour(lambda: Runs().one(raiser(lambda: ValueError("inner"))))
         assert str(inner.error) == "inner"
 
@@ -317,7 +326,7 @@ def test_ctrl_c_ends_a_program_whose_handler_is_at_work(start: str, tmp_path: Pa
         "@executor(id='busy')\n"
         "async def busy(number: int) -> int:\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    while True: await asyncio.sleep(0.01)\n"
+        "    await asyncio.Event().wait()\n"
         "async def main():\n"
         "    await WorkflowBuilder('w').set_start(busy).build().run(1)\n"
         f"{start}\n"

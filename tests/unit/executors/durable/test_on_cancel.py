@@ -24,8 +24,6 @@ from agentic.executors.durable import LocalRuns, WorkflowCatalog
 from agentic.executors.durable.runs.handle import AsyncRunHandle
 from agentic.executors.durable.runs.local import HostOptions
 
-FOR_EVER = 3600.0
-
 
 class Elsewhere(Executor):
     """Begins a job elsewhere, waits for it ``rounds`` times, and can end it."""
@@ -45,7 +43,7 @@ class Elsewhere(Executor):
         await ctx.once("job", self._begin)
         if rounds_done >= self._rounds:
             self.waits.set()
-            await asyncio.sleep(FOR_EVER)
+            await asyncio.Event().wait()
         return rounds_done + 1
 
     async def _begin(self) -> int:

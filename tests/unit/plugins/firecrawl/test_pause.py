@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.clocks import Clock
 
 from agentic.core.actors import ActorError
 from agentic.core.actors.stores import MemoryOfProcess
 from agentic.plugins.firecrawl.pause import Pause
-
-
-class Clock:
-    """Time that passes while one sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-        self.slept: list[float] = []
-
-    def __call__(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
 
 
 @pytest.fixture

@@ -410,13 +410,14 @@ class Streams:
     """``agentic mcp serve`` on standard streams, spoken to in lines of JSON."""
 
     def __init__(self, folder: Path) -> None:
-        read, write = os.pipe()
-        self._input = os.fdopen(write, "w", buffering=1)
-        self._output = (folder / "out.txt").open("w+b")
+        its_input, ours = os.pipe()
+        self._input = os.fdopen(ours, "w", buffering=1)
+        ours, its_output = os.pipe()
+        self._output = os.fdopen(ours)
         arguments = ["mcp", "serve", "--project", "ours"]
-        self.command = start_command(arguments, dict(os.environ), folder, self._output, stdin=read)
-        os.close(read)
-        self._path = folder / "out.txt"
+        with os.fdopen(its_output, "wb") as output:
+            self.command = start_command(arguments, dict(os.environ), folder, output, stdin=its_input)
+        os.close(its_input)
         self._number = 0
 
     async def ask(self, method: str, **params: Any) -> Any:
@@ -424,12 +425,11 @@ class Streams:
         message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
         self._input.write(json.dumps(message) + "\n")
         async with asyncio.timeout(60):
-            while True:
-                lines = self._path.read_text().splitlines(keepends=True)
-                for line in lines:
-                    if line.endswith("\n") and json.loads(line).get("id") == self._number:
-                        return json.loads(line)["result"]
-                await asyncio.sleep(0.02)
+            while line := await asyncio.to_thread(self._output.readline):
+                answer = json.loads(line)
+                if answer.get("id") == self._number:
+                    return answer["result"]
+        raise AssertionError(f"the server ended before it answered {method}")
 
     def kill(self) -> None:
         self.command.kill()

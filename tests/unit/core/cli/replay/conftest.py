@@ -93,7 +93,6 @@ async def killed() -> Killed:
 
     task = asyncio.create_task(run())
     await is_there.wait()
-    await asyncio.sleep(0.01)
     left, before = copy.deepcopy(store), list(told)  # as a process leaves them that is killed now
     task.cancel()
     await asyncio.wait({task})

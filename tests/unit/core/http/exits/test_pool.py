@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
+from tests.clocks import Clock
 
 from agentic.core.actors.errors import UnknownSecretError
 from agentic.core.errors import SettingsError
@@ -53,19 +54,12 @@ class World:
     """Proxies with the names a, b, c ... and the network behind them."""
 
     def __init__(self, answer: Answer = welcome) -> None:
-        self.time = 1_000.0
+        self.clock = Clock()
         self.answer = answer
         self.sent: list[tuple[str, HttpRequest]] = []
         self.secrets: dict[str, str] = {}
         self.opened: list[str] = []
         self.closed: list[str] = []
-
-    def clock(self) -> float:
-        return self.time
-
-    async def sleep(self, seconds: float) -> None:
-        self.time += seconds
-        await asyncio.sleep(0)
 
     async def secret(self, name: str) -> SecretStr:
         if name not in self.secrets:
@@ -86,7 +80,7 @@ class World:
             secret=self.secret,
             open_transport=self.open,
             clock=self.clock,
-            sleep=self.sleep,
+            sleep=self.clock.sleep,
             draw=Random(1).randrange,
         )
 
@@ -100,7 +94,7 @@ class World:
             budget=budget or ProcessBudget(clock=self.clock),
             cache=MemoryCache(),
             clock=self.clock,
-            sleep=self.sleep,
+            sleep=self.clock.sleep,
         )
         return fetcher, exits
 
@@ -162,7 +156,7 @@ async def test_redirects_stay_on_the_exit_of_their_first_request() -> None:
 
 async def test_an_exit_that_cannot_be_reached_rests_for_all_hosts_and_returns() -> None:
     def answer(world: World, name: str, request: HttpRequest) -> HttpResponse:
-        if name == "b" and world.time < 1_012:
+        if name == "b" and world.clock.now < 1_012:
             raise fault(request)
         return welcome(world, name, request)
 
@@ -170,11 +164,11 @@ async def test_an_exit_that_cannot_be_reached_rests_for_all_hosts_and_returns() 
     fetcher, exits = world.fetcher()
     found = [await outcome(fetcher, f"http://h{number}.example/") for number in range(7)]
     assert found == ["a", "connect", "c", "a", "c", "a", "c"]
-    world.time += 5.5
+    world.clock.now += 5.5
     assert [await outcome(fetcher, "http://h.example/") for _ in range(3)] == ["connect", "a", "c"]
-    world.time += 5.5  # the second rest is twice as long
+    world.clock.now += 5.5  # the second rest is twice as long
     assert "b" not in [await outcome(fetcher, "http://h.example/") for _ in range(3)]
-    world.time += 5
+    world.clock.now += 5
     assert "b" in [await outcome(fetcher, "http://h.example/") for _ in range(3)]
     assert exits.all[1].health.whole is None
 
@@ -193,7 +187,7 @@ async def test_a_refused_host_is_asked_through_the_other_exits_and_other_hosts_t
     assert (caught.value.failure_class, caught.value.retry_after_s) == ("rate_limited", None)
     assert [await outcome(fetcher, "http://shop.example/") for _ in range(4)] == list("bcbc")
     assert [await outcome(fetcher, "http://news.example/") for _ in range(3)] == list("abc")
-    world.time += 61
+    world.clock.now += 61
     assert "rate_limited" in [await outcome(fetcher, "http://shop.example/") for _ in range(3)]
 
 
@@ -232,19 +226,19 @@ async def test_a_dead_host_is_still_asked_through_doubtful_exits_without_a_wait(
     world = World(answer)
     fetcher, _ = world.fetcher("ab")
     assert [await outcome(fetcher, "http://h.example/") for _ in range(5)] == ["timeout"] * 5
-    assert world.time == 1_000
+    assert world.clock.now == 1_000
 
 
 async def test_if_all_exits_rest_a_request_waits_for_the_first_one() -> None:
     def answer(world: World, name: str, request: HttpRequest) -> HttpResponse:
-        if world.time < 1_004:
+        if world.clock.now < 1_004:
             raise fault(request)
         return welcome(world, name, request)
 
     world = World(answer)
     fetcher, _ = world.fetcher("ab")
     found = [await outcome(fetcher, "http://h.example/") for _ in range(3)]
-    assert (found[:2], world.time) == (["connect"] * 2, 1_005)
+    assert (found[:2], world.clock.now) == (["connect"] * 2, 1_005)
     assert found[2] in "ab"
 
 
@@ -270,7 +264,7 @@ async def test_each_exit_has_its_own_turns_of_a_host() -> None:
     world = World()
     fetcher, _ = world.fetcher("ab", requests_per_second=1)
     await asyncio.gather(*(fetcher.fetch("http://h.example/") for _ in range(4)))
-    assert (sorted(world.used), world.time) == (list("aabb"), 1_001)
+    assert (sorted(world.used), world.clock.now) == (list("aabb"), 1_001)
 
 
 async def test_a_block_that_another_worker_met_sends_requests_to_a_free_exit() -> None:
@@ -280,7 +274,7 @@ async def test_a_block_that_another_worker_met_sends_requests_to_a_free_exit() -
     await fetcher.fetch("http://other.example/")
     await budget.block(f"h.example:80 through {exits.all[1].id}", 60)
     assert [await outcome(fetcher, "http://h.example/") for _ in range(3)] == ["a"] * 3
-    assert world.time == 1_000
+    assert world.clock.now == 1_000
 
 
 async def test_answers_are_kept_for_each_exit() -> None:
@@ -313,7 +307,7 @@ async def test_a_login_keeps_its_exit_until_that_is_broken_and_then_stays_with_t
     assert found[1:] == [second] * 3
     assert second != first
     broken.clear()
-    world.time += 60
+    world.clock.now += 60
     assert {await outcome(fetcher, asked) for _ in range(4)} == {second}
     assert [line["event"] for line in logs] == ["proxy.rested", "session.moved"]
     assert [subject for subject, _ in exits.take_news()][1] == "proxy of session 'shop'"
@@ -337,7 +331,7 @@ async def test_a_limit_of_the_account_does_not_move_the_login() -> None:
         await fetcher.fetch(asked)
     assert caught.value.retry_after_s == 1
     await fetcher.fetch(asked)
-    assert (len(set(world.used)), world.time) == (1, 1_001)
+    assert (len(set(world.used)), world.clock.now) == (1, 1_001)
 
 
 async def test_cookies_return_through_the_exit_they_came_from() -> None:
@@ -484,7 +478,7 @@ async def test_a_list_that_changed_is_read_again() -> None:
     await fetcher.fetch("http://h.example/")
     kept = exits.all[1]
     world.secrets["EU"] = "c.example:1\nb.example:1"
-    world.time += READ_AGAIN_S
+    world.clock.now += READ_AGAIN_S
     for _ in range(4):
         await fetcher.fetch("http://h.example/")
     assert sorted(world.used[1:]) == list("bbcc")
@@ -499,14 +493,14 @@ async def test_a_list_that_cannot_be_read_again_is_kept_unless_it_was_removed() 
     fetcher, _ = world.fetcher(proxies="${secrets.EU}")
     await fetcher.fetch("http://h.example/")
     world.secrets["EU"] = f"this is no list {PASSWORD}"
-    world.time += READ_AGAIN_S
+    world.clock.now += READ_AGAIN_S
     with capture_logs() as logs:
         for _ in range(3):
             await fetcher.fetch("http://h.example/")
     assert [line["event"] for line in logs] == ["proxies.unreadable"]
     assert PASSWORD not in str(logs)
     del world.secrets["EU"]
-    world.time += READ_AGAIN_S
+    world.clock.now += READ_AGAIN_S
     with pytest.raises(UnknownSecretError):
         await fetcher.fetch("http://h.example/")
 
