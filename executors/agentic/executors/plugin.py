@@ -69,8 +69,7 @@ _GROUPS = {
 @hookimpl
 def agentic_commands(app: typer.Typer) -> None:
     """Add the commands for projects, agents, executions, runs, schedules and replays."""
-    from agentic.core.cli.later import add_command_at, add_group_at
-    from agentic.core.cli.old_commands import add_old_group
+    from agentic.core.cli.later import add_command_at, add_group_at, add_old_group
     from agentic.core.cli.replay.places import add_source
 
     add_source("the ledger", f"{_HERE}.runs.replaying:in_ledger")

@@ -15,7 +15,7 @@ from agentic.core.types import JSONValue
 from agentic.core.wrappers import Wrapper
 from agentic.executors.agents.redaction import MASK
 from agentic.executors.commands.shared.options import OptionError
-from agentic.executors.projects.errors import ProjectFileError
+from agentic.executors.projects.files import ProjectFileError
 from agentic.mappers import (
     ExecutionStatus,
     UnknownProjectError,

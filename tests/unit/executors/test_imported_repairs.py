@@ -13,9 +13,8 @@ from agentic.core.pipeline import PipelineSpec
 from agentic.core.pipeline.repairs.proposals import SpecChange
 from agentic.core.types import JSONValue
 from agentic.executors.agents.pipeline import PipelineAgentExecutor
-from agentic.executors.projects.errors import ProjectFileError
 from agentic.executors.projects.facts import told_project
-from agentic.executors.projects.files import read_project
+from agentic.executors.projects.files import ProjectFileError, read_project
 from agentic.executors.projects.importing import import_project
 from agentic.mappers import AgentModel, find_project
 from agentic.mappers.catalog.repairs import changes_of, import_changes, newest_version, roll_back

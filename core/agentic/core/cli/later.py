@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, cast
@@ -51,6 +52,17 @@ def add_group_at(
         callback: Called before each of its commands.
     """
     app.add_typer(_GroupAt(place, help), name=name, hidden=hidden, callback=callback)
+
+
+def add_old_group(app: typer.Typer, place: str, old: str, new: str, *, help: str) -> None:  # noqa: A002
+    """Add a group of commands by its old name: help does not list it, and a call warns on standard error."""
+
+    def warn() -> None:  # typer reads its parameters: a partial has none
+        from agentic.core.moved import old_name_text
+
+        sys.stderr.write(f"agentic: {old_name_text(f'`agentic {old}`', f'`agentic {new}`')}\n")
+
+    add_group_at(app, place, name=old, help=help, hidden=True, callback=warn)
 
 
 def load_place(place: str) -> object:

@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from agentic.core.errors import AgenticError
 from agentic.core.pipeline import Fault, SpecError
 from agentic.core.pipeline.repairs.proposals import SpecChange
 from agentic.core.pipeline.spec.reader import SpecDocument, read_text
@@ -28,7 +29,6 @@ from agentic.core.pipeline.spec.spec import PipelineName
 from agentic.core.types import JSONValue
 from agentic.core.wrappers.wrapper import MAX_BYTES
 from agentic.executors.agents.redaction import MASK
-from agentic.executors.projects.errors import ProjectFileError
 from agentic.mappers import CatchUp, Overlap
 from agentic.mappers.tables.notifications import Channel, NotificationEvent
 
@@ -41,6 +41,21 @@ MASKED = f"""\
 """
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
+
+
+class ProjectFileError(AgenticError, ValueError):
+    """The file of a project cannot be used; none of it was applied.
+
+    Args:
+        source: The file.
+        faults: At least one, with line and column; none shows a value.
+    """
+
+    def __init__(self, source: str, faults: Sequence[Fault]) -> None:
+        many = f" {len(faults)} faults:" + "".join(f"\n  - {fault}" for fault in faults)
+        super().__init__(f"{source} cannot be imported:{many if len(faults) > 1 else f' {faults[0]}'}")
+        self.source = source
+        self.faults = tuple(faults)
 
 
 class _Part(BaseModel):

@@ -15,7 +15,6 @@ from nats.js.errors import APIError, ServiceUnavailableError
 from agentic.core.bus.errors import BusDeniedError, BusUnavailableError
 from agentic.core.bus.nats import load_websockets
 from agentic.core.bus.nats.access import NatsAccess
-from agentic.core.bus.nats.client import ListeningClient
 from agentic.core.bus.nats.streams import MIN_API_LEVEL, ensure_stream, name_of
 from agentic.core.logging import get_logger
 
@@ -210,3 +209,24 @@ class NatsLink:
         self.reconnect_count += 1
         self.last_error = ""
         log.warning("bus.reconnected")
+
+
+class ListeningClient(Client):
+    """Reads on after a late pong, and connects again when its reader ends for another reason.
+
+    The client of nats-py (2.16) gives a result to each ping that the server answers. If its caller stopped
+    waiting before (a timeout, a cancelled task), this is an error, and any unforeseen error ends the reader
+    for good. Such a connection sends, but hears nothing, until unanswered pings end it minutes later.
+    """
+
+    async def _process_pong(self) -> None:
+        if self._pongs and self._pongs[0].done():
+            self._pongs[0] = asyncio.get_running_loop().create_future()
+        await super()._process_pong()
+
+    async def _read_loop(self) -> None:
+        await super()._read_loop()
+        task = asyncio.current_task()
+        was_cancelled = task is not None and task.cancelling() > 0
+        if self.is_connected and self._reading_task is task and not was_cancelled:
+            await self._process_op_err(nats.errors.UnexpectedEOF())
