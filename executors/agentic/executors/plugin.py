@@ -17,7 +17,7 @@ _HERE = "agentic.executors.commands"
 _COMMANDS = {
     "audit": (
         "audit:audit",
-        "Show who decided what, and why, newest last: in runs, about runs, and in the configuration.",
+        "Show decisions in runs, about runs and about the configuration: who, when, why; newest last.",
     ),
     "demo": (
         "servers.demo:demo",

@@ -33,7 +33,7 @@ def serve(
 ) -> None:
     """Serve a Hacker News API, a shop, a job board and more on loopback until Ctrl-C or SIGTERM.
 
-    The URLs are printed one a line, each after its name.
+    Prints the name and the URL of each server, one per line.
     """
     from agentic.fakes.server import FakeServer
 

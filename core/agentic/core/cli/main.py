@@ -35,7 +35,9 @@ INTERRUPTED = 130
 BAD_USAGE = 2
 FIRST_STEPS = (
     "First steps: `agentic pipelines build URL` lists the offers of a page, with --pick 1 --out site.yaml it "
-    "writes a pipeline, and `agentic run site.yaml` stores the rows."
+    "writes a pipeline, and `agentic run site.yaml` stores the rows.\n\n"
+    "Glossary, with the words of Celery, Scrapy, Airflow, LangGraph and Temporal: "
+    "docs/explanation/glossary.md"
 )
 
 

@@ -52,7 +52,7 @@ class PluginReport:
 
 
 def plugins(
-    name: Annotated[str | None, typer.Argument(help="Show this plugin only, with all it adds.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show one plugin and everything that it adds.")] = None,
     *,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

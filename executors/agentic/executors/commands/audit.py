@@ -46,7 +46,7 @@ def audit(  # noqa: PLR0913  # one parameter for each option
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show who decided what, and why, newest last: in runs, about runs, and in the configuration."""
+    """Show decisions in runs, about runs and about the configuration: who, when, why; newest last."""
     from agentic.mappers.audit import DecisionFilter
 
     with opened_desk(project) as desk:

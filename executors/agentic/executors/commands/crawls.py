@@ -29,7 +29,7 @@ ASKED_WITH = frozenset(
 
 @crawls.command()
 def held(*, project: InProject = None, as_json: AsJson = False) -> None:
-    """Show which crawls hold pages, since which pages, and why."""
+    """Show the crawls that hold pages, with the reason and examples."""
     from agentic.mappers.catalog.repairs import proposed_repairs
     from agentic.mappers.crawl.held import held_crawls
 
@@ -54,7 +54,7 @@ def release(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run or execution id, or unique prefix.")],
     *,
     accept: Annotated[
-        bool, typer.Option("--accept", help="The pages are right as they are: learn that, and read them.")
+        bool, typer.Option("--accept", help="The new pages are right: learn them as healthy, and read them.")
     ] = False,
     stop: Annotated[bool, typer.Option("--stop", help="Leave the held pages and end the crawl.")] = False,
     by: Annotated[

@@ -49,8 +49,8 @@ def add(  # noqa: PLR0913  # one parameter for each option
         list[str] | None,
         typer.Option(
             metavar="EVENT",
-            help="failed, partial, succeeded, cancelled, new, changed (rows) or fewer (half of the rows "
-            "are missing). Repeatable. Default: failed and partial.",
+            help="failed, partial, succeeded, cancelled, new, changed (rows), fewer (half of the rows "
+            "are missing) or held (a crawl holds pages). Repeatable. Default: failed and partial.",
         ),
     ] = None,
     agent: Annotated[
@@ -175,8 +175,8 @@ def deliveries(
         str | None, typer.Argument(help="Only this notification.", autocompletion=notification_names)
     ] = None,
     *,
-    state: Annotated[StateName | None, typer.Option(help="Only these.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many.")] = 50,
+    state: Annotated[StateName | None, typer.Option(help="Filter by state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show the latest N.")] = 50,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:

@@ -202,7 +202,7 @@ add_command_at(
     pipelines,
     "agentic.executors.commands.repairing:propose_repair",
     name="repair",
-    help="Find the fields again whose selectors match nothing since a redesign, and print new rules.",
+    help="Find fields whose selectors stopped matching after a redesign, and print new rules.",
 )
 add_command_at(
     pipelines,

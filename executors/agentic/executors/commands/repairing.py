@@ -82,7 +82,7 @@ def propose_repair(  # noqa: PLR0913 - one option each
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the fields again whose selectors match nothing since a redesign, and print new rules.
+    """Find fields whose selectors stopped matching after a redesign, and print new rules.
 
     Start pages that moved, lists, links to the next page, keys of JSON and
     login forms are looked at, too. The pages of the rows are fetched. A

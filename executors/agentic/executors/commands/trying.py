@@ -61,7 +61,7 @@ def try_page(  # noqa: PLR0913 - one option each
         str | None,
         typer.Option(
             metavar="CSS",
-            help="In a browser: wait for this element; for one of the selected ones unless given.",
+            help="In a browser: wait for this element. Default: any selected element.",
         ),
     ] = None,
     allow_private_host: Annotated[

@@ -81,7 +81,7 @@ def serve(  # noqa: PLR0913  # one parameter for each option
         bool,
         typer.Option(
             "--http",
-            help="Listen for HTTP, instead of standard streams; --port to --behind-proxy are for it.",
+            help="Use HTTP instead of standard streams; --port to --behind-proxy need it.",
         ),
     ] = False,
     port: OnPort = PORT,
@@ -96,7 +96,7 @@ def serve(  # noqa: PLR0913  # one parameter for each option
     ] = False,
     project: InProject = None,
 ) -> None:
-    """Serve a project to an MCP client, until it ends: on standard streams, or over HTTP with a token."""
+    """Serve a project to MCP clients, on standard streams or with --http, until Ctrl-C or their end."""
     from agentic.executors.serving import Listening
     from agentic.plugins.mcp.client.errors import McpMissingError
 

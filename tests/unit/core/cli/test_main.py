@@ -49,11 +49,13 @@ def test_help_lists_each_command_in_a_panel_the_most_usual_ones_first(
     monkeypatch.setattr("sys.argv", ["agentic", "--help"])
     with pytest.raises(SystemExit):
         entrance.main()
-    lines = capsys.readouterr().out.splitlines()
+    shown = capsys.readouterr().out
+    lines = shown.splitlines()
     panels = [line.strip("╭─╮ ") for line in lines if line.startswith("╭")]
     assert panels == ["Options", *PANELS]
     first = next(place for place, line in enumerate(lines) if "Read sites" in line)
     assert [line.split()[1] for line in lines[first + 1 : first + 4]] == ["run", "pipelines", "agents"]
+    assert "docs/explanation/glossary.md" in shown
 
 
 @pytest.mark.parametrize("word", sorted(HINTS))

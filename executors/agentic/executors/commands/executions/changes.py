@@ -79,8 +79,8 @@ def retry(  # noqa: PLR0913  # one parameter for each option
     """Continue failed or cancelled executions where they stopped, under the same id.
 
     If all steps have run and the execution is partial or failed, a new execution
-    fetches its failed pages again. In this process executions run one after the
-    other.
+    fetches its failed pages again. With --dispatcher local they run one after the
+    other, in this process.
     """
     way = _Way(failed=failed, reread=reread)
     choice = ExecutionSelection(

@@ -46,13 +46,13 @@ def list_them(
 def retry(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]...", help="Letter ids, see `agentic dead-letters list`."),
+        typer.Argument(metavar="[ID]...", help="Ids from `agentic dead-letters list`."),
     ] = None,
     *,
     execution: Annotated[
-        str | None, typer.Option(metavar="ID", help="Letters of this execution: id or unique prefix.")
+        str | None, typer.Option(metavar="ID", help="Dead letters of this execution: id or unique prefix.")
     ] = None,
-    is_all: Annotated[bool, typer.Option("--all", help="Letters of all executions.")] = False,
+    is_all: Annotated[bool, typer.Option("--all", help="Dead letters of all executions.")] = False,
     project: InProject = None,
     dispatcher: By = DispatcherKind.LOCAL,
     as_json: AsJson = False,

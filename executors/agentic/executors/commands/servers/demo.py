@@ -66,13 +66,12 @@ def demo(
     """Start all services, run two agents on a Celery worker, show the stored rows, stop all.
 
     Uses its own folder, `demo` in AGENTIC_HOME, and its own servers. The
-    database stays: in a second demo the same rows are unchanged. With
-    --drift it is another story, in the folder `demo-drift`, which starts
-    empty each time.
+    database stays: in a second demo the same rows are unchanged. --drift shows
+    another demo, in the folder `demo-drift`, which starts empty each time.
     """
     if drift:
         if live or with_model:
-            raise OptionError("--drift is a story of its own: leave --live and --agents out")
+            raise OptionError("--drift is a demo of its own: leave --live and --agents out")
         _demo_drift(own_settings(load_settings().home / "demo-drift"))
         return
     settings = own_settings(load_settings().home / "demo")

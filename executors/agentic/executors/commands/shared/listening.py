@@ -37,7 +37,8 @@ TlsCertificate = Annotated[
     Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate, for https.")
 ]
 TlsKey = Annotated[
-    Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key, if it is in another file.")
+    Path | None,
+    typer.Option("--tls-key", metavar="FILE", help="Key of the certificate, if it is in another file."),
 ]
 BehindProxy = Annotated[bool, typer.Option("--behind-proxy", help="A proxy in front of this server has TLS.")]
 

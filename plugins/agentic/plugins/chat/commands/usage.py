@@ -35,7 +35,7 @@ class By(StrEnum):
 
 def usage(
     *,
-    by: Annotated[By, typer.Option(help="Group by this; project: all projects.")] = By.AGENT,
+    by: Annotated[By, typer.Option(help="Rows of the table; `project` counts all projects.")] = By.AGENT,
     days: Annotated[int | None, typer.Option(min=1, help="Only the last N days. Default: all turns.")] = None,
     project: InProject = None,
     as_json: AsJson = False,
