@@ -42,6 +42,12 @@ CRAWLS = (
         case="crawl",
     ),
     Row(
+        name="crawl-page",
+        what="processor time of one page more",
+        figure="cpu_ms",
+        unit="ms",
+    ),
+    Row(
         name="crawl-memory",
         what="resident memory of the process, at most",
         figure="rss_mib",

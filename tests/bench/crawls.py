@@ -34,6 +34,7 @@ from agentic.mappers.database.engine import Synchronous
 
 SIZES = (1_000, 10_000, 100_000)
 FEW, MANY, _ = SIZES
+FEWEST, MORE = 200, 2_000
 LATE = 20_000
 """Pages beyond which the site cannot keep them all."""
 
@@ -138,6 +139,16 @@ def crawl(synchronous: Synchronous = "normal", pages: int = PAGES, *, keeps_page
         return {**figures, "pages": pages, "database_mib": database_of(home).stat().st_size / 2**20}
 
 
+def page() -> Figures:
+    """Return what one page more costs: the difference of two crawls in one process, after a first one.
+
+    So neither modules that are loaded at their first use nor the start and the end of a run are in it.
+    """
+    crawl(pages=1, keeps_pages=False)
+    few, many = (crawl(pages=pages, keeps_pages=False)["cpu_ms"] * pages for pages in (FEWEST, FEWEST + MORE))
+    return {"cpu_ms": (many - few) / MORE}
+
+
 def growth() -> Figures:
     """Return how much more memory many pages take than few, each crawl in a process of its own."""
     few, many = (
@@ -155,6 +166,7 @@ CASES: dict[str, Callable[[], Figures]] = {
     "crawl": partial(crawl, keeps_pages=False),
     "crawl-pages": crawl,
     "crawl-full": partial(crawl, "full"),
+    "crawl-page": page,
     "crawl-growth": growth,
     **{f"crawl-{pages}": partial(crawl, pages=pages) for pages in SIZES},
 }

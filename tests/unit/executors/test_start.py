@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -30,6 +34,15 @@ PIPELINE = """
 name: one
 steps:
   - {id: start, actor: fetch, config: {url: "https://example.com/"}}
+"""
+
+CRAWL = """
+name: lamps
+http: {{allow_private_hosts: ["{site}"]}}
+steps:
+  - type: crawl
+    start: http://{site}/
+    detail: {{match: ["*"], config: {{schema: {{title: h1}}}}}}
 """
 
 
@@ -88,13 +101,44 @@ def test_a_check_of_a_pipeline_with_a_selector_loads_what_reads_selectors(tmp_pa
     assert loaded & (HEAVY | REQUESTS) == set()
 
 
-def test_a_command_with_the_database_loads_neither_migrations_nor_log_lines(tmp_path: Path) -> None:
-    loaded_by("projects", "add", "default", home=tmp_path)
-    loaded = loaded_by("executions", "list", home=tmp_path, after="Executions of default")
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder whose database has its tables."""
+    home = tmp_path_factory.mktemp("home")
+    loaded_by("projects", "add", "default", home=home)
+    return home
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[str]:
+    """Serve a page on this machine; give its address without the scheme."""
+    (tmp_path / "index.html").write_text("<title>Lamp</title><h1>Lamp</h1>", encoding="utf-8")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_command_with_the_database_loads_neither_migrations_nor_log_lines(home: Path) -> None:
+    loaded = loaded_by("executions", "list", home=home, after="Executions of default")
     unused = SERVERS | {"alembic", "structlog", "pydantic_settings", "packaging.requirements", "turbohtml"}
     unused |= {"agentic.mappers.checkpoints.store", "agentic.executors.commands.executions.changes"}
     unused |= {"sqlalchemy.dialects.postgresql", "psycopg"}
     assert loaded & unused == set()
+
+
+def test_a_crawl_loads_no_models_no_logins_and_nothing_that_builds_or_repairs(home: Path, site: str) -> None:
+    (home / "crawl.yaml").write_text(CRAWL.format(site=site), encoding="utf-8")
+    loaded = loaded_by("run", "crawl.yaml", home=home, after="Lamp")
+    assert "agentic.core.wrappers.wrapper" in loaded
+    unused = {"alembic", "sqlalchemy.dialects.postgresql", "agentic.core.llm.messages", "agentic.core.agents"}
+    unused |= {"agentic.core.wrappers.building", "agentic.core.wrappers.repairing"}
+    assert loaded & (unused | {"agentic.plugins.web.login.logins"}) == set()
 
 
 @pytest.mark.parametrize("name", agentic.executors.__all__)

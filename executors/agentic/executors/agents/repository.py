@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 log = get_logger(__name__)
 
+TALK_KIND = "talk"
+"""Kind of the workflows that are conversations, see :mod:`agentic.executors.agents.talking`."""
+
 WORK = "execute"
 """The executor of the agent, in superstep 1."""
 

@@ -17,7 +17,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.llm.messages import ChatRole
 from agentic.core.types import RunId
-from agentic.executors.agents.repository import AgentRepository
+from agentic.executors.agents.repository import TALK_KIND, AgentRepository
 from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.runs.catalog import Builder, RegisteredWorkflow, RunHooks
 from agentic.executors.errors import AgentNotRunnableError
@@ -27,7 +27,6 @@ from agentic.mappers.errors import UnknownAgentError
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-KIND = "talk"
 TRIES = RetryPolicy(max_attempts=3, first_delay_s=0.5, retry_on=(ThreadConflictError,))
 """The agent itself retries its models."""
 
@@ -72,7 +71,7 @@ class TalkingAgent:
 def talk_name(row: AgentModel) -> str:
     """Return the name of an agent's conversations in the catalog, for its current config."""
     config = content_hash({"config": row.config, "goals": row.goals})
-    return f"{KIND}:{row.agent_platform}:{row.id}:{config[:12]}"
+    return f"{TALK_KIND}:{row.agent_platform}:{row.id}:{config[:12]}"
 
 
 def can_talk(row: AgentModel) -> bool:
@@ -113,7 +112,7 @@ def talk_builder(
     """
 
     def build(rest: str) -> RegisteredWorkflow:
-        name, parts = f"{KIND}:{rest}", rest.split(":")
+        name, parts = f"{TALK_KIND}:{rest}", rest.split(":")
         if len(parts) != 3:
             raise UnknownWorkflowError(name, "the name of a conversation is talk:PLATFORM:ID:CONFIG")
         platform, agent_id, _ = parts

@@ -9,8 +9,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.settings import Settings
 from agentic.core.types import RunId
-from agentic.executors.agents import talking
-from agentic.executors.agents.repository import AgentRepository
+from agentic.executors.agents.repository import TALK_KIND, AgentRepository
 from agentic.executors.agents.workflow import agent_workflow
 from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.runs.catalog import Builder, RegisteredWorkflow, RunHooks, WorkflowCatalog
@@ -92,8 +91,15 @@ def make_catalog(
         worker: Name of this process.
         queue_of: Routes platforms.
     """
-    builders = {
+
+    def build_talk(rest: str) -> RegisteredWorkflow:
+        # Most workers have no talks, and would load the agents and the port to models for them.
+        from agentic.executors.agents.talking import talk_builder
+
+        return talk_builder(database, project_id, worker, queue_of)(rest)
+
+    builders: dict[str, Builder] = {
         KIND: flow_builder(database, project_id, worker, queue_of),
-        talking.KIND: talking.talk_builder(database, project_id, worker, queue_of),
+        TALK_KIND: build_talk,
     }
     return WorkflowCatalog(get_registry().workflows, settings.workflow_modules, builders)

@@ -21,10 +21,11 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.dml import UpdateBase
 
 from agentic.mappers.database.driver import CompiledStatement
 from agentic.mappers.database.expressions import IndexOf, OneOf
+from agentic.mappers.database.inserts import insert_into
 from agentic.mappers.tables.core import CrawlModel, FrontierModel, FrontierState
 
 FRONTIER = cast("Table", FrontierModel.__table__)
@@ -45,20 +46,25 @@ def _page() -> tuple[ColumnElement[bool], ...]:
 
 _HOLDER = _text("own_holder")
 
-ADD = CompiledStatement(
-    insert(FRONTIER)
-    .values(
-        project_id=_text("project_id"),
-        run=_text("run"),
-        url_key=_text("url_key"),
-        url=_text("url"),
-        depth=bindparam("depth", type_=Integer),
-        state=FrontierState.NEW.value,
-        attempts=0,
-        is_letter=false(),
+
+def _add(is_postgresql: bool) -> UpdateBase:
+    return (
+        insert_into(FRONTIER, is_postgresql=is_postgresql)
+        .values(
+            project_id=_text("project_id"),
+            run=_text("run"),
+            url_key=_text("url_key"),
+            url=_text("url"),
+            depth=bindparam("depth", type_=Integer),
+            state=FrontierState.NEW.value,
+            attempts=0,
+            is_letter=false(),
+        )
+        .on_conflict_do_nothing(index_elements=["project_id", "run", "url_key"])
     )
-    .on_conflict_do_nothing(index_elements=["project_id", "run", "url_key"])
-)
+
+
+ADD = CompiledStatement(_add)
 """Adds a page that is not known yet."""
 
 STATES = CompiledStatement(
@@ -199,27 +205,29 @@ COUNT_NAMES = (
 )
 """The counts of a crawl, in reading order."""
 
-_COUNTED = insert(CRAWLS).values(
-    project_id=_text("project_id"),
-    run=_text("run"),
-    moves="",
-    to_reread=0,
-    unstored=0,
-    is_offline=false(),
-    holds="",
-    **{name: bindparam(name, type_=Integer) for name in COUNT_NAMES},
-)
-
 _FIXED = ("moves", "to_reread", "unstored", "is_offline", "holds")
 
 _COUNT_COLUMNS = [CRAWLS.c[name] for name in (*_FIXED, *COUNT_NAMES)]
 
-COUNT = CompiledStatement(
-    _COUNTED.on_conflict_do_update(
+
+def _count(is_postgresql: bool) -> UpdateBase:
+    counted = insert_into(CRAWLS, is_postgresql=is_postgresql).values(
+        project_id=_text("project_id"),
+        run=_text("run"),
+        moves="",
+        to_reread=0,
+        unstored=0,
+        is_offline=false(),
+        holds="",
+        **{name: bindparam(name, type_=Integer) for name in COUNT_NAMES},
+    )
+    return counted.on_conflict_do_update(
         index_elements=["project_id", "run"],
-        set_={name: CRAWLS.c[name] + _COUNTED.excluded[name] for name in COUNT_NAMES},
+        set_={name: CRAWLS.c[name] + counted.excluded[name] for name in COUNT_NAMES},
     ).returning(*_COUNT_COLUMNS)
-)
+
+
+COUNT = CompiledStatement(_count)
 """Adds to the counts of a crawl, and returns the new counts."""
 
 MOVE = CompiledStatement(update(CRAWLS).where(*_mine(CRAWLS)).values(moves=_text("new_moves")))

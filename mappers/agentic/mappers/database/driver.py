@@ -27,16 +27,24 @@ class CompiledStatement:
 
     The driver binds the values unchanged, by the names of the bind parameters: convert values that SQLAlchemy
     would convert (times, JSON) before, see :func:`binders`.
+
+    Args:
+        statement: Or a function that makes it for PostgreSQL (``True``) or SQLite, for inserts that differ.
     """
 
-    def __init__(self, statement: UpdateBase | SelectBase) -> None:
+    def __init__(self, statement: UpdateBase | SelectBase | Callable[[bool], UpdateBase]) -> None:
         self._statement = statement
         self._compiled: dict[str, DriverStatement] = {}
 
     def compiled(self, dialect: Dialect) -> DriverStatement:
         """Return the statement in the form that the driver of ``dialect`` accepts."""
         found = self._compiled.get(dialect.name)
-        return found or self._compiled.setdefault(dialect.name, _compile(self._statement, dialect))
+        return found or self._compiled.setdefault(dialect.name, _compile(self._made(dialect), dialect))
+
+    def _made(self, dialect: Dialect) -> UpdateBase | SelectBase:
+        if isinstance(self._statement, UpdateBase | SelectBase):
+            return self._statement
+        return self._statement(dialect.name == "postgresql")
 
 
 def binders(columns: Iterable[Column[Any]], dialect: Dialect) -> dict[str, Converter]:

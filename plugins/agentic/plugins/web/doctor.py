@@ -15,10 +15,10 @@ from agentic.core.reading.extras import MissingExtraError, load
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.agents.doctor import AgentsDoctor
-from agentic.plugins.web.actors.authenticate import AuthenticateActor
 from agentic.plugins.web.settings import WebSettings
 
 PLATFORM_NAME = "web"
+LOGIN_ACTOR = "authenticate"
 LIBRARIES = {
     "article": (("trafilatura", "article"),),
     "feed": (("fastfeedparser", "feeds"), ("feedparser", "feeds")),
@@ -63,7 +63,7 @@ def _secrets(settings: WebSettings) -> Iterator[str]:
     spec = settings.spec
     yield from secret_names(spec.model_dump(mode="json", by_alias=True))
     for name, config in _calls(spec):
-        if get_registry().actors[name] is AuthenticateActor and config.get("login") is None:
+        if get_registry().actors[name].name == LOGIN_ACTOR and config.get("login") is None:
             login = config.get("credential") or config.get("platform")
             if isinstance(login, str) and "${" not in login:
                 yield login

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from agentic.core.pipeline.intent_inference.conversing import Conversation, ModelQuestion
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import Abstained, Found, PlaceChoice, StoredPage, Wrapper, choose
-from agentic.core.wrappers.repair import MAX_CHOICES
+from agentic.core.wrappers.repairing import MAX_CHOICES
 
 MAX_TEXTS = 3
 MAX_TEXT_CHARS = 80
