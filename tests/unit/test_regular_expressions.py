@@ -57,6 +57,7 @@ ALLOWED = {
     "agentic.core.wrappers.building.matching": "texts of at most 80 characters",
     "agentic.core.wrappers.building.naming": "texts of at most 40 characters, or each character decides",
     "agentic.core.wrappers.building.paging": "addresses of at most 300 characters",
+    "agentic.core.wrappers.amounts": "texts of at most 80 characters",
     "agentic.core.wrappers.data": "each character decides",
     "agentic.core.wrappers.selecting": "names of at most 40 characters, or each character decides",
     "agentic.core.wrappers.tree": "names of elements: each character decides",

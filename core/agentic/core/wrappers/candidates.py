@@ -6,9 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 
 from agentic.core.wrappers.tree import PageTree
-from agentic.core.wrappers.values import Shape, shape_of
+from agentic.core.wrappers.values import Shape, days_of, shape_of
 from agentic.core.wrappers.words import plain
 
 MAX_GROUP = 200
@@ -20,6 +21,9 @@ MAX_COLUMNS = 4
 """Elements of one name side by side that may be columns: of a table without classes."""
 
 MAX_TEXT_CHARS = 4_000
+MAX_LEVELS = 4
+MAX_FORM_CHARS = 100
+_AMOUNTS = str.maketrans("", "", "0123456789.,'’")
 _EMPTY = frozenset(["br", "hr", "img", "input", "link", "meta", "button", "path"])
 
 
@@ -119,6 +123,32 @@ class Candidates:
                         by.setdefault((outer, column, *path), []).append(number)
                 path = (tree.tags[outer], *path)
         return (numbers for numbers in by.values() if 2 <= len(numbers) <= MAX_GROUP)
+
+
+def has_twin(tree: PageTree, number: int) -> bool:
+    """Return whether an element is one of several alike: in a block beside it stands a text of the same form.
+
+    Prices of other products are alike, and a price and the number of its reviews are not.
+    """
+    form, path = _form(tree.text(number)), [tree.tags[number]]
+    inner = number
+    for outer in islice(tree.ancestors(number), MAX_LEVELS):
+        beside = [one for one in tree.children[outer] if one != inner and tree.tags[one] == path[0]]
+        for tag in path[1:]:
+            beside = [below for one in beside for below in tree.children[one] if tree.tags[below] == tag]
+        if any(tree.length(one) <= MAX_FORM_CHARS and _form(tree.text(one)) == form for one in beside):
+            return True
+        inner, path = outer, [tree.tags[outer], *path]
+    return False
+
+
+def _form(text: str) -> str:
+    """Return a text without its amounts; a text without any has a form of its own."""
+    if days_of(text):
+        return "a date"
+    return (
+        text.translate(_AMOUNTS).replace(" ", "") if any(map(str.isdigit, text)) else f"no amount in {text}"
+    )
 
 
 def _names_of_class(tree: PageTree, number: int) -> tuple[str, ...]:

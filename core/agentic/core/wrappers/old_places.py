@@ -23,7 +23,11 @@ class OldPlace:
     def __init__(self, wrapper: Wrapper, pages: Sequence[PageFacts]) -> None:
         self._wrapper = wrapper
         stored = [(page.row.get(wrapper.name), _texts_at(page, wrapper)) for page in pages]
-        self._fits = [still_fits(wrapper, texts, known) for known, texts in stored]
+        self._fits = [
+            still_fits(wrapper, texts, known)
+            for known, texts in stored
+            for _ in range(1 if known is None else 2)  # a page whose value is known says more
+        ]
         self._stored = [(known, texts) for known, texts in stored if known is not None]
         self._agreed = [agreement(wrapper.kind, texts, known) for known, texts in self._stored]
 

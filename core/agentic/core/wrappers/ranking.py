@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from agentic.core.types import JSONValue
-from agentic.core.wrappers.candidates import Candidate, Candidates
+from agentic.core.wrappers.candidates import Candidate, Candidates, has_twin
 from agentic.core.wrappers.data import read_data_values
 from agentic.core.wrappers.locators import Locator, LocatorKind
 from agentic.core.wrappers.scoring import (
@@ -24,7 +26,15 @@ from agentic.core.wrappers.scoring import (
 )
 from agentic.core.wrappers.selecting import SelectorIndex
 from agentic.core.wrappers.tree import PageTree
-from agentic.core.wrappers.values import Kind, agreement, is_telling, likeness, read_value
+from agentic.core.wrappers.values import (
+    AGREES,
+    Kind,
+    agreement,
+    is_telling,
+    likeness,
+    read_value,
+    telling_digits,
+)
 from agentic.core.wrappers.words import plain
 from agentic.core.wrappers.wrapper import Wrapper
 
@@ -37,9 +47,17 @@ LIKE_TIMES = 2.5
 TELLING = 5.0
 """Added where chance cannot explain that a text is the stored one."""
 
+TELLING_DIGITS = {3: 2.0, 4: 4.0}
+"""Added for three digits, or more, where a value is the stored one, in one place only."""
+
+TELLING_NAME = 2.0
+"""Added where the stored text stands beside a word of the field."""
+
+MIN_NAMED = 5
 MAX_SCORED = 80
 SHORT = 40
 ORDER = FEATURES.index("order")
+HINT_NEAR = FEATURES.index("hint_near")
 MAX_TIMES = 8.0
 """Limit for how much longer or shorter a value is than earlier values, unless it is the stored one."""
 
@@ -51,11 +69,13 @@ class Ranked(NamedTuple):
         candidate: The elements.
         score: Logarithm of its odds against "the field is not on this page".
         agrees: How far it agrees with the stored value, from 0 to 1.
+        bonus: The part of the score for the digits of the stored value.
     """
 
     candidate: Candidate
     score: float
     agrees: float
+    bonus: float = 0.0
 
 
 class PageFacts:
@@ -160,14 +180,16 @@ def still_fits(wrapper: Wrapper, texts: Sequence[str], known: JSONValue) -> bool
     if not texts or not texts[0] or not learnt.samples:
         return False
     if wrapper.kind is not Kind.TEXT and not wrapper.is_list:
-        value = read_value(wrapper.kind, texts[0])
-        return value is not None and (learnt.amounts is None or plausibility(learnt, value) >= MIN_PLAUSIBLE)
+        if learnt.amounts is None:
+            return read_value(wrapper.kind, texts[0]) is not None
+        return plausibility(learnt, wrapper.kind, texts[0]) >= MIN_PLAUSIBLE
     one = Candidate((), tuple(texts))
     is_like = likeness(one.shape, learnt.shape) >= LITTLE_LIKE
     return is_like and abs(one.size - learnt.length) <= math.log(MAX_TIMES)
 
 
-class CandidateTable(NamedTuple):
+@dataclass(frozen=True)
+class CandidateTable:
     """Candidates side by side.
 
     Attributes:
@@ -175,17 +197,48 @@ class CandidateTable(NamedTuple):
         rows: Their features.
         agreed: How far each agrees with the stored value.
         known: The stored value.
+        scorer: That made the features.
     """
 
     candidates: Sequence[Candidate]
     rows: Sequence[list[float]]
     agreed: Sequence[float]
     known: JSONValue
+    scorer: Scorer
 
     def beside(self, scorer: Scorer) -> None:
         """Set the features that say where a candidate is among the other fields."""
         for one, row in zip(self.candidates, self.rows, strict=True):
             row[ORDER : ORDER + 2] = scorer.beside(one.numbers[0])
+
+    @property
+    def _least(self) -> float:
+        """From where a value agrees to the last digit."""
+        return AGREES if isinstance(self.known, str) else 1.0
+
+    @cached_property
+    def bonuses(self) -> Sequence[float]:
+        """How much it says, for each candidate, that it has the digits of the stored value."""
+        found = [0.0] * len(self.rows)
+        says = TELLING_DIGITS.get(telling_digits(self.known), 0.0)
+        if isinstance(self.known, str) and not says and len(self.known) >= MIN_NAMED:
+            for at, agrees in enumerate(self.agreed):
+                is_named = agrees >= AGREES and self.scorer.is_labelled(self.candidates[at].numbers[0])
+                found[at] = TELLING_NAME * is_named
+            return found
+        fit = [at for at, agrees in enumerate(self.agreed) if says and agrees >= self._least]
+        places = [self.candidates[at].numbers[0] for at in fit]
+        tree = self.scorer.tree
+        if not places or not all(tree.is_within(inner, outer) for outer, inner in pairwise(places)):
+            return found
+        is_named = any(
+            self.rows[at][HINT_NEAR] or self.scorer.is_labelled(place)
+            for at, place in zip(fit, places, strict=True)
+        )
+        bonus = says if is_named or not has_twin(tree, places[-1]) else -says
+        for at in fit:
+            found[at] = bonus
+        return found
 
     def ranked(self) -> list[Ranked]:
         """Return the candidates with their scores, the best first."""
@@ -195,10 +248,14 @@ class CandidateTable(NamedTuple):
                 one,
                 sum([weight * value for weight, value in zip(WEIGHTS, row, strict=True)])
                 - none
-                + TELLING * is_telling(self.known, agrees),
+                + TELLING * is_telling(self.known, agrees)
+                + bonus,
                 agrees,
+                bonus,
             )
-            for one, row, agrees in zip(self.candidates, self.rows, self.agreed, strict=True)
+            for one, row, agrees, bonus in zip(
+                self.candidates, self.rows, self.agreed, self.bonuses, strict=True
+            )
         ]
         return sorted(found, key=lambda one: (-one.score, one.candidate.numbers))
 
@@ -207,7 +264,7 @@ def table_of(scorer: Scorer, candidates: Sequence[Candidate], known: JSONValue) 
     """Return the features of candidates."""
     rows = [scorer.features(one) for one in candidates]
     agreed = scorer.compare(rows, candidates, known) if known is not None else [0.0] * len(rows)
-    return CandidateTable(candidates, rows, agreed, known)
+    return CandidateTable(candidates, rows, agreed, known, scorer)
 
 
 def likely(page: PageFacts, aim: Aim, known: JSONValue) -> list[Candidate]:

@@ -19,6 +19,7 @@ from agentic.core.wrappers.locators import (
 )
 from agentic.core.wrappers.old_places import OldPlace
 from agentic.core.wrappers.ranking import (
+    ALIKE,
     MIN_PLAUSIBLE,
     CandidateTable,
     PageFacts,
@@ -42,6 +43,9 @@ ACCEPT = {(False, False): 0.5, (False, True): 0.35, (True, False): 0.25, (True, 
 Measured by ``tests/bench/drift.py``: each keeps wrong places at a few in a hundred.
 """
 
+MARGIN = 1.5
+"""How much likelier the best place has to be than the next one."""
+
 MIN_SAMPLES = 3
 SURE = 0.8
 """From this probability a found field says where the others are."""
@@ -62,6 +66,7 @@ FAR = 7.0
 FAR_AWAY = -4.0
 MAX_WEIGHED = 80
 _TRIED = 3
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +297,15 @@ class _Repair:
             scores = [self._score_there(at, name, hits, one, scorers[at]) for at, hits in enumerate(trail, 1)]
             agreed = agreeing | {value for _, value in scores if value}
             total = sum(score for score, _ in scores) + AGREEMENT * max(0, len(agreed) - 1) / OTHER_PAGE
+            if len(agreed) <= 1 and self._is_known_on_others(name):
+                total -= max(0.0, one.bonus) / OTHER_PAGE  # it is not the stored value there
             if total > best:
                 best = total
                 self._best_trails[name, one.candidate.numbers] = trail
         return OTHER_PAGE * best
+
+    def _is_known_on_others(self, name: str) -> bool:
+        return any(page.row.get(name) is not None for page in self._pages[1:])
 
     def _trails(self, name: str, numbers: tuple[int, ...]) -> list[list[list[int]]]:
         """Return the elements on each further page that are found in the same way as on the first page."""
@@ -327,6 +337,8 @@ class _Repair:
             return MISSING, ""
         ranked, texts = table.ranked()[0], table.candidates[0].texts
         score = ranked.score
+        if one.agrees >= ALIKE and table.known is None:
+            score = max(score, 0.0)  # how the new layout differs from the old one counts on one page
         if aim.kind is Kind.TEXT and texts == one.candidate.texts and plain(texts[0]) not in aim.seen:
             score += SAME_TEXT if len(texts[0]) > SHORT or aim.is_list else SAME_TEXT / 2
         value = plain(str(table.known)) if ranked.agrees >= AGREES else ""
@@ -403,21 +415,24 @@ class _Repair:
         has_row = any(page.row.get(wrapper.name) is not None for page in self._pages)
         if has_row or learnt.amounts is None or learnt.samples < MIN_SAMPLES:
             return True
-        values = [read_value(wrapper.kind, one.index.tree.text(one.numbers[0])) for one in places]
-        return sum(plausibility(learnt, value) for value in values) >= MIN_PLAUSIBLE * len(values)
+        near = [plausibility(learnt, wrapper.kind, one.index.tree.text(one.numbers[0])) for one in places]
+        return sum(near) >= MIN_PLAUSIBLE * len(near)
 
     def _decided(self, found: Mapping[str, list[PlaceChoice]]) -> dict[str, Found | Abstained]:
         """Accept the surest places first; an element is the place of one field only."""
-        taken: set[int] = set()
+        taken = set(self._working(self._pages[0], found).values())
         decided: dict[str, Found | Abstained] = {}
         for name in sorted(found, key=lambda name: -(found[name][0].probability if found[name] else 0.0)):
-            choices = [one for one in found[name] if taken.isdisjoint(one.numbers)]
+            others = taken | self._of_plainer_fields(name, found)
+            choices = [one for one in found[name] if others.isdisjoint(one.numbers)]
             best = choices[0].probability if choices else 0.0
             second = choices[1].probability if len(choices) > 1 else 0.0
             if not choices:
                 decided[name] = Abstained(f"no element of the page can be {name!r}", 0.0, ())
-            elif best < self._accept[name]:
+            elif best < max(self._accept[name], MARGIN * (rival := self._rival(name, choices))):
                 least = f"below {self._accept[name]:.2f}"
+                if best >= self._accept[name]:
+                    least = f"another one {rival:.2f}"
                 reason = f"the best place of {name!r} has a probability of {best:.2f}, {least}"
                 decided[name] = Abstained(reason, best, tuple(choices))
             else:
@@ -428,6 +443,27 @@ class _Repair:
         return {
             name: self._with_data(name, one) if isinstance(one, Abstained) else one for name, one in results
         }
+
+    def _rival(self, name: str, choices: Sequence[PlaceChoice]) -> float:
+        """Return the probability of the best place elsewhere on the page that has another value."""
+        tree, first, *others = self._pages[0].tree, *choices
+        value = plain("".join(first.texts)) if self._aims[name].kind is Kind.TEXT else None
+
+        def is_elsewhere(other: PlaceChoice) -> bool:
+            pairs = ((one, two) for one in first.numbers[:_FEW] for two in other.numbers[:_FEW])
+            return not any(tree.is_within(one, two) or tree.is_within(two, one) for one, two in pairs)
+
+        def has_value(other: PlaceChoice) -> bool:
+            return value is not None and value in plain("".join(other.texts))
+
+        return next((one.probability for one in others if is_elsewhere(one) and not has_value(one)), 0.0)
+
+    def _of_plainer_fields(self, name: str, found: Mapping[str, Sequence[PlaceChoice]]) -> set[int]:
+        """Return the best places of fields with a part of the words of one: `price` of `old_price`."""
+        words = self._aims[name].words
+        least = found[name][0].probability / 2 if found[name] else 0.0
+        best = (one[0] for other, one in found.items() if one and self._aims[other].words < words)
+        return {number for one in best if one.probability >= least for number in one.numbers}
 
     def _with_data(self, name: str, abstained: Abstained) -> Found | Abstained:
         """Return a place in data that holds the stored values; else offer those with words of the field."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agentic.core.types import JSONValue
 from agentic.core.wrappers.candidates import Candidate
 from agentic.core.wrappers.fingerprints import Fingerprint, closeness
 from agentic.core.wrappers.tree import HEADINGS, LABEL_CHARS, PageTree
-from agentic.core.wrappers.values import SAME_LIST, Kind, agreement, likeness, read_value
+from agentic.core.wrappers.values import SAME_LIST, Kind, agreement, amounts_in, likeness, read_value
 from agentic.core.wrappers.words import plain, text_words
 
 FEATURES = (
@@ -57,6 +58,7 @@ LITTLE_ALIKE = 0.3
 UNKNOWN = (0.0,) * 7
 """The last features where the value that was stored is not known."""
 
+_SIGNS = {"★": ("stars", "rating"), "☆": ("stars", "rating"), **dict.fromkeys("$€£¥₹", ("price",))}
 _LINES = frozenset(["span", "a", "div", "p", "li", "b", "strong", "em", "time"])
 
 
@@ -88,7 +90,7 @@ class Scorer:
         *,
         like: PageTree | None = None,
     ) -> None:
-        self._tree = tree
+        self.tree = tree
         self._aim = aim
         self._trust = trust
         learnt = aim.fingerprint
@@ -110,7 +112,7 @@ class Scorer:
 
     def features(self, candidate: Candidate) -> list[float]:
         """Return the features of :data:`FEATURES`."""
-        tree, aim = self._tree, self._aim
+        tree, aim = self.tree, self._aim
         learnt, first, texts = aim.fingerprint, candidate.numbers[0], candidate.texts
         context, tag = tree.context(first), tree.tags[first]
         shared = sum(
@@ -123,7 +125,7 @@ class Scorer:
             own = (*own, *tree.names_at(tree.parents[first]))
         words = tree.label_words(first)
         if not aim.is_list and aim.kind is not Kind.TEXT and len(texts[0]) <= LABEL_CHARS:
-            words = (*words, *text_words(texts[0]))
+            words = (*words, *_words_in(texts[0]))
         heading = tree.heading_words(first)
         path = tree.path(first)
         if path not in self._paths:
@@ -153,12 +155,17 @@ class Scorer:
             1.0 if below == 1 else 0.5 if below <= 3 else 0.0,
             order,
             close,
-            plausibility(learnt, read_value(aim.kind, texts[0])) if learnt.amounts is not None else 0.0,
+            plausibility(learnt, aim.kind, texts[0]),
             float(len(texts) == 1 and tree.length(first) < 200 and tree.plain(first) in aim.seen)
             if aim.seen
             else 0.0,
             *UNKNOWN,
         ]
+
+    def is_labelled(self, number: int) -> bool:
+        """Return whether a word of the field, or one that was in its label, stands before an element."""
+        known = self._aim.words | self._aim.fingerprint.label.keys()
+        return any(word in known and not word[0].isdigit() for word in self.tree.label_words(number))
 
     def compare(
         self, rows: Sequence[list[float]], candidates: Sequence[Candidate], known: JSONValue
@@ -183,7 +190,9 @@ class Scorer:
                 features[-7:] = [float(agrees == 1.0) * weight, alike, 0.0, 0.0, 0.0, 0.0, 0.0]
             else:
                 named = max(features[2], features[3], features[5])
-                near = _nearness(read_value(aim.kind, candidate.texts[0]), known)
+                near = max(
+                    [_nearness(one, known) for one in amounts_in(aim.kind, candidate.texts[0])], default=0.0
+                )
                 features[-7:] = [0.0, 0.0, 0.0, agrees, agrees * rarity, agrees * named, near]
         return agreed
 
@@ -194,8 +203,15 @@ class Scorer:
         order = close = 0.0
         for place, sign, _ in self._anchors:
             order += 0.5 + 0.5 * sign * (1 if first > place else -1)
-            close += closeness(self._tree, first, place)
+            close += closeness(self.tree, first, place)
         return order / len(self._anchors), close / len(self._anchors)
+
+
+@lru_cache(maxsize=8_192)
+def _words_in(text: str) -> tuple[str, ...]:
+    """Return the words of a short text with a number, and those that its signs stand for."""
+    signs = (word for sign, words in _SIGNS.items() if sign in text for word in words)
+    return *(word for word in text_words(text) if not word[0].isdigit()), *signs
 
 
 def _tags_alike(one: str, other: str) -> float:
@@ -223,20 +239,25 @@ def _common(one: Sequence[str], other: Sequence[str]) -> float:
     return row[-1] / max(len(one), len(other))
 
 
-def plausibility(known: Fingerprint, value: object) -> float:
-    """Return how near a number is to earlier ones: 1 among them, 0.5 at half or twice the outermost."""
-    if known.amounts is None or not isinstance(value, int | float) or isinstance(value, bool):
+def plausibility(known: Fingerprint, kind: Kind, text: str) -> float:
+    """Return how near the number in a text is to earlier ones.
+
+    1 among them, 0.5 at half or twice the outermost.
+    """
+    if known.amounts is None:
         return 0.0
-    low, high = known.amounts
+    return max((_among(known.amounts, value) for value in amounts_in(kind, text)), default=0.0)
+
+
+def _among(known: tuple[float, float], value: float) -> float:
+    low, high = known
     if low <= value <= high:
         return 1.0
     nearest = low if value < low else high
     return math.exp(-abs(math.log((value + 0.1) / (nearest + 0.1)))) if value >= 0 and nearest >= 0 else 0.0
 
 
-def _nearness(found: JSONValue, known: JSONValue) -> float:
-    if not isinstance(found, int | float):
-        return 0.0
+def _nearness(found: float, known: JSONValue) -> float:
     wanted = known if isinstance(known, int | float) else read_value(Kind.NUMBER, str(known))
     if not isinstance(wanted, int | float) or wanted <= 0 or found <= 0:
         return 0.0

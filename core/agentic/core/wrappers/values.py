@@ -7,11 +7,15 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from datetime import date
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
+from agentic.core.reading.ambiguous import AmbiguousError
+from agentic.core.reading.dates import DateOrder, read_moment
 from agentic.core.types import JSONValue
+from agentic.core.wrappers.amounts import MAX_AMOUNT_CHARS, amounts_of, digits_in
 from agentic.core.wrappers.words import dice, plain, text_words
 
 SAME_LIST = 0.7
@@ -27,16 +31,17 @@ MIN_CHARS = 40
 MAX_COMPARED = 60
 """Items of a list that are compared letter by letter, when they are not equal."""
 
-MAX_AMOUNT_CHARS = 80
-"""Longer texts have a number in them, but are not one."""
+MAX_DATE_CHARS = 40
+"""Longer texts have a date in them, but are not one."""
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _PIECE = re.compile(
     r"(\d+(?:[.,]\d+)?)\s*(d(?:ays?|agen?)?\b|tage?\b|h(?:(?:ou)?rs?)?\b|std|stunden?|uur|uren|heures?|horas?|ore\b|timer?\b|"
     r"godz\w*|tim\b|m(?:in(?:ut\w*|s)?)?\b|min\w*)"
 )
 _ISO = re.compile(r"^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?$", re.IGNORECASE)
 _DIGIT = re.compile(r"[0-9]")
+_ORDERS: tuple[DateOrder, ...] = ("dmy", "mdy")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _STOPS = (".", "!", "?", "。")
 
 
@@ -56,8 +61,16 @@ def read_value(kind: Kind, text: str) -> JSONValue:
         return None
     if kind is Kind.DURATION:
         return read_minutes(text)
-    found = _NUMBER.search(text)
-    return float(found[0].replace(",", ".")) if found else None
+    found = amounts_of(text)
+    return found[0].value if found else None
+
+
+def amounts_in(kind: Kind, text: str) -> tuple[float, ...]:
+    """Return all numbers that a text of a kind may mean."""
+    if kind is Kind.NUMBER:
+        return tuple(one.value for one in amounts_of(text))
+    value = read_value(kind, text)
+    return (float(value),) if isinstance(value, int | float) else ()
 
 
 def read_minutes(text: str) -> int | None:
@@ -95,13 +108,18 @@ def agreement(
         return 0.0
     if kind is Kind.TEXT:
         return _texts(texts[0], plain_texts[0] if plain_texts else plain(texts[0]), str(known))
-    found = read_value(kind, texts[0])
-    wanted = known if isinstance(known, int | float) else read_value(kind, str(known))
-    if found is None or not isinstance(found, int | float) or not isinstance(wanted, int | float):
-        return 0.0
+    wanted = (known,) if isinstance(known, int | float) else amounts_in(kind, str(known))
+    best = max((_same(one, other) for one in amounts_in(kind, texts[0]) for other in wanted), default=0.0)
+    if best < ROUNDED and kind is Kind.NUMBER:
+        steps = [(one, other) for one in amounts_of(texts[0]) if one.step for other in wanted]
+        return ROUNDED if any(abs(one.value - other) < one.step for one, other in steps) else best
+    return best
+
+
+def _same(found: float, wanted: float) -> float:
     if abs(found - wanted) <= 1e-6 * max(1.0, abs(wanted)):
         return 1.0
-    return ROUNDED if isinstance(found, float) and _is_rounded(found, wanted) else 0.0
+    return ROUNDED if _is_rounded(found, wanted) else 0.0
 
 
 def _is_rounded(found: float, wanted: float) -> bool:
@@ -115,10 +133,26 @@ def _is_rounded(found: float, wanted: float) -> bool:
 
 
 def is_telling(known: JSONValue, agrees: float) -> bool:
-    """Return whether an agreement is more than chance: of a long text, or of a list of three or more."""
+    """Return whether an agreement is more than chance: of a long text, or of a list of three or more.
+
+    If all is equal, four words are enough, and two items.
+    """
     if isinstance(known, list):
-        return len(known) >= MIN_ITEMS and agrees >= SAME_LIST
-    return isinstance(known, str) and agrees >= SAME_LONG_TEXT and len(plain(known)) >= MIN_CHARS
+        is_same = agrees == 1.0 and len(known) > 1 and sum(map(len, map(str, known))) >= MIN_CHARS / 2
+        return is_same or (agrees >= SAME_LIST and len(known) >= MIN_ITEMS)
+    if not isinstance(known, str) or agrees < SAME_LONG_TEXT:
+        return False
+    count = len(plain(known))
+    return count >= MIN_CHARS or (agrees == 1.0 and count >= MIN_CHARS / 2 and known.count(" ") >= MIN_ITEMS)
+
+
+def telling_digits(known: JSONValue) -> int:
+    """Return how many digits of a stored value say something, up to 4: 3 of 120.5, 2 of 1200; 3 of a day."""
+    if isinstance(known, bool) or not isinstance(known, int | float | str):
+        return 0
+    if isinstance(known, str):
+        return 3 if days_of(known) else min(4, len(_digits_of(known)) if len(known) <= MAX_DATE_CHARS else 0)
+    return min(4, digits_in(known))
 
 
 def _texts(found: str, a: str, known: str) -> float:
@@ -128,13 +162,40 @@ def _texts(found: str, a: str, known: str) -> float:
     if a == b:
         return 1.0
     short, long = sorted((len(a), len(b)))
+    if (days := days_of(known)) and _is_same_day(days, days_of(found)):
+        return 1.0 if len(found) <= MAX_DATE_CHARS / 2 else AGREES
     if short < 0.4 * long:
         return 0.0
     words, wanted = text_words(found), text_words(known)
     shared = dice(words, wanted)
-    if (a in b or b in a) and long - short <= max(12, 0.5 * short):
+    lacks_digits = len(a) < len(b) and _digits_of(a) != _digits_of(b)  # `2024` is not all of `2024-03-05`
+    if (a in b or b in a) and long - short <= max(12, 0.5 * short) and not lacks_digits:
         return max(0.9 if abs(len(words) - len(wanted)) <= 3 else 0.0, 0.97 * shared)
     return 0.97 * shared
+
+
+def _is_same_day(one: frozenset[str], other: frozenset[str]) -> bool:
+    return not one.isdisjoint(other) and min(len(one), len(other)) == 1
+
+
+def _digits_of(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
+
+
+@lru_cache(maxsize=4_096)
+def days_of(text: str) -> frozenset[str]:
+    """Return the days that a text may name, if they are most of it: 03/04/2024 may be one of two."""
+    if len(text) > MAX_DATE_CHARS or _YEAR.search(text) is None:
+        return frozenset()
+    found = (_moment(text, order) for order in _ORDERS)
+    return frozenset(one.isoformat()[:10] for one in found if one is not None)
+
+
+def _moment(text: str, order: DateOrder) -> date | None:
+    try:
+        return read_moment(text, order=order, is_day=True)
+    except AmbiguousError:
+        return None
 
 
 class _Parts(NamedTuple):

@@ -187,6 +187,8 @@ def is_same(found: JSONValue, stored: JSONValue) -> bool:
         return found in EMPTY and stored in EMPTY
     if isinstance(stored, int | float) and isinstance(found, int | float):
         return abs(found - stored) <= 1e-6 * max(1.0, abs(stored))
+    if isinstance(found, int | float) and not isinstance(found, bool):  # 18.5 is "18.50"
+        return agreement(Kind.NUMBER, [str(stored)], found) >= SAME
     texts = [str(one) for one in found] if isinstance(found, list) else [str(found)]
     known: JSONValue = [str(one) for one in stored] if isinstance(stored, list) else str(stored)
     return agreement(Kind.TEXT, texts, known) >= SAME

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from agentic.core.linear import compile_linear
+from agentic.core.wrappers.amounts import MAX_AMOUNT_CHARS
 from agentic.core.wrappers.tree import LABEL_CHARS
-from agentic.core.wrappers.values import MAX_AMOUNT_CHARS
 
 MAX_PART_TEXT = 300
 """Longer texts are not searched for a part of them."""

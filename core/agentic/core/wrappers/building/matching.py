@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from agentic.core.wrappers.amounts import MAX_AMOUNT_CHARS
 from agentic.core.wrappers.building.addresses import link_of
 from agentic.core.wrappers.building.expressions import (
     MAX_PART_TEXT,
@@ -18,7 +19,7 @@ from agentic.core.wrappers.building.expressions import (
 from agentic.core.wrappers.building.naming import day_of, is_price
 from agentic.core.wrappers.candidates import MAX_ELEMENTS, MAX_TEXT_CHARS
 from agentic.core.wrappers.tree import PageTree
-from agentic.core.wrappers.values import MAX_AMOUNT_CHARS, Kind, agreement
+from agentic.core.wrappers.values import Kind, agreement
 from agentic.core.wrappers.words import plain
 
 SAME = 0.9
