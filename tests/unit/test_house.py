@@ -70,7 +70,9 @@ def test_no_folder_holds_more_than_18_modules() -> None:
 
 def test_no_public_type_name_stands_for_two_things() -> None:
     defined: defaultdict[str, list[str]] = defaultdict(list)
-    for room in ("core", "executors", "mappers", "migrations"):  # platforms may repeat names such as Item
+    servers = [f"plugins/agentic/plugins/{name}" for name in ("a2a", "mcp", "serve")]
+    # Platforms may repeat names such as Item.
+    for room in ("core", "executors", "mappers", "migrations", *servers):
         for path in (ROOT / room).rglob("*.py"):
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):

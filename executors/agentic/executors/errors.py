@@ -11,6 +11,7 @@ ExecutionError
   SessionClosedError                       a database session was used while none may be open
   ExecutionNotRunnableError                the execution may not run (again) in its state
   ExecutionFailedError                     a failed execution, for Celery and Flower
+  PipelineBusyError                        a pipeline has an active execution with other inputs
   CheckpointsUrlError (ValueError)         the settings name no kind of checkpoint store
   BrokerUnavailableError (ConnectionError) the Celery broker is not configured or cannot be reached
 """
@@ -192,3 +193,15 @@ class BrokerUnavailableError(ExecutionError, ConnectionError):
             else "no Celery broker is configured"
         )
         super().__init__(f"{what}; start one with `agentic up`, or set AGENTIC_BROKER_URL")
+
+
+class PipelineBusyError(ExecutionError):
+    """An agent of a pipeline has an active execution, whose inputs others would replace."""
+
+    def __init__(self, pipeline: str, execution_id: str) -> None:
+        super().__init__(
+            f"pipeline {pipeline!r} is running with other inputs or in another version; wait until execution "
+            f"{execution_id} has ended, or cancel it"
+        )
+        self.pipeline = pipeline
+        self.execution_id = execution_id

@@ -96,7 +96,7 @@ def serve(  # noqa: PLR0913  # one parameter for each option
     ] = False,
     project: InProject = None,
 ) -> None:
-    """Serve a project to MCP clients, on standard streams or with --http, until Ctrl-C or their end."""
+    """Serve a project to MCP clients, on standard streams or with --http, until they or Ctrl-C end it."""
     from agentic.executors.serving import Listening
     from agentic.plugins.mcp.client.errors import McpMissingError
 

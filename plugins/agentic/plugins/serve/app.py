@@ -22,9 +22,9 @@ from agentic.plugins.serve.api.agents import agent_endpoints
 from agentic.plugins.serve.api.endpoints import Endpoint
 from agentic.plugins.serve.api.executions import execution_endpoints
 from agentic.plugins.serve.api.runs import run_endpoints
+from agentic.plugins.serve.chat_runs import ChatRuns, status_of_failure
 from agentic.plugins.serve.openai_api import openai_routes
 from agentic.plugins.serve.openapi import openapi_document
-from agentic.plugins.serve.talks import Talks, status_of_failure
 
 OWN_NAMES = frozenset({"api", "v1", "health", "openapi.json"})
 """Paths of this server; no application of a plugin can have them."""
@@ -37,8 +37,8 @@ def make_app(project: ServedProject, mounts: Sequence[Mount] = ()) -> ASGIApp:
         project: The project to show.
         mounts: Applications of plugins, which have been started.
     """
-    talks = Talks(project)
-    endpoints = endpoints_of(talks)
+    chats = ChatRuns(project)
+    endpoints = endpoints_of(chats)
     document = openapi_document(project.name, project.url, endpoints)
     running = [mount for mount in mounts if mount.app is not None and mount.name not in OWN_NAMES]
 
@@ -56,16 +56,16 @@ def make_app(project: ServedProject, mounts: Sequence[Mount] = ()) -> ASGIApp:
         Route("/health/live", _live, methods=["GET"]),
         Route("/openapi.json", openapi, methods=["GET"]),
         *(Route(one.path, one.handler(project), methods=[one.method]) for one in endpoints),
-        *openai_routes(project, talks),
+        *openai_routes(project, chats),
     ]
     routes += [MountedRoute(f"/{mount.name}", app=mount.app) for mount in running]
     handlers = {HTTPException: _refused, AgenticError: _failed}
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
-def endpoints_of(talks: Talks) -> Sequence[Endpoint]:
+def endpoints_of(chats: ChatRuns) -> Sequence[Endpoint]:
     """Return all endpoints of the API."""
-    return [*agent_endpoints(talks), *execution_endpoints(), *run_endpoints()]
+    return [*agent_endpoints(chats), *execution_endpoints(), *run_endpoints()]
 
 
 async def _live(request: Request) -> Response:

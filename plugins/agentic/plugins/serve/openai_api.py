@@ -36,7 +36,7 @@ from agentic.executors.serving.project import ServedProject
 from agentic.executors.serving.sse import Frame
 from agentic.mappers import AgentModel, list_agents
 from agentic.plugins.serve.api.endpoints import BadRequestError, misfit, read_body
-from agentic.plugins.serve.talks import Talk, Talks, status_of_failure
+from agentic.plugins.serve.chat_runs import ChatRun, ChatRuns, status_of_failure
 
 WAIT_S = 600.0
 MAX_KNOWN = 10_000
@@ -93,14 +93,14 @@ class CompletionBody(BaseModel):
     metadata: dict[str, str] | None = Field(default=None, description="``thread_id``: a kept conversation.")
 
 
-def openai_routes(project: ServedProject, talks: Talks) -> list[BaseRoute]:
+def openai_routes(project: ServedProject, chats: ChatRuns) -> list[BaseRoute]:
     """Return the routes of the API.
 
     Args:
         project: The served project.
-        talks: Begins runs, and reads them.
+        chats: Begins runs, and reads them.
     """
-    api = OpenAIApi(project, talks)
+    api = OpenAIApi(project, chats)
     return [
         Route("/v1/models", api.models, methods=["GET"]),
         Route("/v1/models/{model}", api.model, methods=["GET"]),
@@ -113,12 +113,12 @@ class OpenAIApi:
 
     Args:
         project: The served project.
-        talks: Begins runs, and reads them.
+        chats: Begins runs, and reads them.
     """
 
-    def __init__(self, project: ServedProject, talks: Talks) -> None:
+    def __init__(self, project: ServedProject, chats: ChatRuns) -> None:
         self._project = project
-        self._talks = talks
+        self._chats = chats
         self._known: OrderedDict[str, tuple[str, str]] = OrderedDict()
 
     async def models(self, request: Request) -> Response:
@@ -139,11 +139,11 @@ class OpenAIApi:
         try:
             body = await read_body(request, CompletionBody)
             _check(body)
-            talk = await self._begin(body, request.headers.get("idempotency-key"))
-            completion = Completion(talk, body, partial(self.remember, body))
+            chat = await self._begin(body, request.headers.get("idempotency-key"))
+            completion = Completion(chat, body, partial(self.remember, body))
             if body.stream:
-                return self._project.streams.response(completion.frames(self._talks))
-            response = await self._talks.answer(talk.agent, talk.token, WAIT_S)
+                return self._project.streams.response(completion.frames(self._chats))
+            response = await self._chats.answer(chat.agent, chat.token, WAIT_S)
         except ValidationError as exc:
             words = json.loads(bytes(misfit(exc).body))["detail"]
             return error_response(400, words, "invalid_request_error")
@@ -151,7 +151,7 @@ class OpenAIApi:
             return error_of(exc)
         return completion.whole(response)
 
-    async def _begin(self, body: CompletionBody, key: str | None) -> Talk:
+    async def _begin(self, body: CompletionBody, key: str | None) -> ChatRun:
         messages = [message_of(one) for one in body.messages]
         first = _after_last_answer(messages)
         thread_id = (body.metadata or {}).get("thread_id")
@@ -163,7 +163,7 @@ class OpenAIApi:
         ):
             thread_id, given = known[0], answered
         safe_key = None if key is None else hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
-        return await self._talks.begin(
+        return await self._chats.begin(
             body.model, given, thread_id=thread_id, user_id=body.user, key=safe_key
         )
 
@@ -172,7 +172,7 @@ class OpenAIApi:
     ) -> AgentInput | None:
         """Return the input that continues a thread; None if the thread has newer turns."""
         talking = await self._project.agents.find(body.model)
-        thread = await self._talks.thread(talking, known[0], body.user)
+        thread = await self._chats.thread(talking, known[0], body.user)
         if thread.turn is None or thread.turn.id != known[1]:
             return None
         return answers_in(thread.pending, new) if thread.pending else new
@@ -259,18 +259,18 @@ class Completion:
     """An answer in the form of the API.
 
     Args:
-        talk: The run.
+        chat: The run.
         body: The request.
         remember: Called with the answer, and the text that the client gets of it.
     """
 
     def __init__(
-        self, talk: Talk, body: CompletionBody, remember: Callable[[AgentResponse[Any], str], None]
+        self, chat: ChatRun, body: CompletionBody, remember: Callable[[AgentResponse[Any], str], None]
     ) -> None:
-        self._talk = talk
+        self._talk = chat
         self._body = body
         self._remember = remember
-        self._id = f"chatcmpl-{talk.token.task_id}"
+        self._id = f"chatcmpl-{chat.token.task_id}"
         self._created = int(time.time())
         self._wants_usage = body.stream_options is not None and body.stream_options.include_usage
 
@@ -286,12 +286,12 @@ class Completion:
         }  # fmt: skip
         return JsonAnswer(facts, headers={"x-thread-id": response.thread_id})
 
-    async def frames(self, talks: Talks) -> AsyncGenerator[Frame, None]:
+    async def frames(self, chats: ChatRuns) -> AsyncGenerator[Frame, None]:
         """Yield the answer in pieces, in the form of the API."""
         text = StreamedText()
         yield self._chunk({"role": "assistant", "content": ""})
         try:
-            async with aclosing(talks.pieces(self._talk, self._talk.token)) as pieces:
+            async with aclosing(chats.pieces(self._talk, self._talk.token)) as pieces:
                 async for piece in pieces:
                     for delta in text.deltas(piece):
                         yield self._chunk({"content": delta})

@@ -9,19 +9,19 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from agentic.plugins.serve.api.endpoints import Endpoint, Nothing, View
+from agentic.plugins.serve.api.endpoints import AnswerModel, Endpoint, Nothing
 
 REF = "#/components/schemas/{model}"
 
 
-class Fault(View):
+class ProblemField(AnswerModel):
     """A field of a request that cannot be used."""
 
     field: str
     reason: str
 
 
-class Problem(View):
+class Problem(AnswerModel):
     """An error (RFC 9457): ``application/problem+json``."""
 
     type: str
@@ -29,7 +29,7 @@ class Problem(View):
     status: int
     code: str
     detail: str
-    errors: tuple[Fault, ...] = ()
+    errors: tuple[ProblemField, ...] = ()
     incident: str | None = None
 
 
@@ -65,7 +65,7 @@ def openapi_document(project: str, url: str, endpoints: Sequence[Endpoint]) -> d
 
 
 def _mode_of(model: type[BaseModel]) -> JsonSchemaMode:
-    return "serialization" if issubclass(model, View) else "validation"
+    return "serialization" if issubclass(model, AnswerModel) else "validation"
 
 
 def _models_of(endpoints: Iterable[Endpoint]) -> list[type[BaseModel]]:

@@ -19,7 +19,7 @@ from agentic.core.pipeline import read_spec
 from agentic.mappers import create_execution, find_agent, find_project
 from agentic.mappers.catalog.pipelines import store_pipeline
 from agentic.plugins.serve.app import endpoints_of, make_app
-from agentic.plugins.serve.talks import Talks
+from agentic.plugins.serve.chat_runs import ChatRuns
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("AG24")]
 
@@ -224,7 +224,7 @@ async def test_the_openapi_document_agrees_with_the_routes_and_the_answers(
     add("helper", "- Hello.\n")
     await server.http.post(f"{server.api}/agents/helper/messages", json={"message": "Hi"})
     checked = 0
-    for endpoint in endpoints_of(Talks(server.project)):
+    for endpoint in endpoints_of(ChatRuns(server.project)):
         operation = document["paths"][endpoint.path][endpoint.method.lower()]
         names = {one["name"] for one in operation["parameters"] if one["in"] == "path"}
         assert names == {part.strip("{}") for part in endpoint.path.split("/") if part.startswith("{")}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agentic.core.agents import AgentChunk, AgentResponse, ChunkKind, PendingRequest, RequestKind
 from agentic.core.bus import MemoryBus
 from agentic.core.llm import ToolCall
-from agentic.plugins.a2a.nats.frames import Frame, FrameNumbers, Joiner, LostFrameError
+from agentic.plugins.a2a.nats.frames import AnswerFrame, FrameNumbers, Joiner, LostFrameError
 from agentic.plugins.a2a.serving.inputs import UnclearAnswerError, read_answers
 from agentic.plugins.a2a.serving.narrating import Narration
 from agentic.plugins.a2a.tasks.entries import EntryKind, TaskEntry, TaskFacts, TaskView, viewed
@@ -112,7 +112,7 @@ def test_a_result_is_a_text_or_data_and_two_requests_need_their_ids() -> None:
 def test_values_survive_their_frames_and_a_lost_frame_is_noticed(texts: list[str], lost: int) -> None:
     numbers = FrameNumbers()
     frames = [frame for text in texts for frame in numbers.value(text)]
-    again = [Frame.model_validate_json(frame.encoded()) for frame in frames]
+    again = [AnswerFrame.model_validate_json(frame.encoded()) for frame in frames]
     joiner = Joiner(1_000)
     assert [value for frame in again if (value := joiner.take(frame)) is not None] == texts
     if lost < len(again) - 1:

@@ -28,7 +28,7 @@ from agentic.core.agents.responses import AgentChunk, ChunkKind
 from agentic.core.llm.messages import ChatMessage, ToolCall, ToolResult
 from agentic.core.types import TaskId
 from agentic.plugins.serve.ag_ui.encoding import Encoder, message_id
-from agentic.plugins.serve.ag_ui.places import Place, PlaceError, TextState
+from agentic.plugins.serve.ag_ui.places import PlaceError, StreamPlace, TextState
 
 pytestmark = pytest.mark.requirement("AG24")
 
@@ -57,7 +57,7 @@ class World:
     def live(self, size: int) -> list[Live]:
         return [one for one in self.log[:size] if isinstance(one, Live)]
 
-    def pieces(self, place: Place, sizes: list[int]) -> Iterator[tuple[int, AgentChunk]]:
+    def pieces(self, place: StreamPlace, sizes: list[int]) -> Iterator[tuple[int, AgentChunk]]:
         """Yield the pieces after a place, as a reader sees them who looks at the log at these sizes."""
         sequence, cursor = place.sequence, place.cursor
         for size in sizes:
@@ -176,7 +176,7 @@ def _as_client(message: Any) -> list[Any]:
 @settings(max_examples=100, deadline=None)
 @given(worlds(), st.data())
 def test_a_reader_cut_anywhere_has_every_event_once(world: World, data: st.DataObject) -> None:
-    client, place, size = Client(), Place(), 0
+    client, place, size = Client(), StreamPlace(), 0
     for _ in range(data.draw(st.integers(0, 6), "cuts")):
         sizes = sorted(data.draw(st.lists(st.integers(size, len(world.log)), max_size=4), "looks"))
         count = data.draw(st.integers(0, 12), "events before the cut")
@@ -189,8 +189,8 @@ def test_a_reader_cut_anywhere_has_every_event_once(world: World, data: st.DataO
 
 
 def read(
-    world: World, client: Client, place: Place, sizes: list[int], count: int | None
-) -> tuple[Place, int]:
+    world: World, client: Client, place: StreamPlace, sizes: list[int], count: int | None
+) -> tuple[StreamPlace, int]:
     """Read until a cut after some events; return the place, and the size of the log by then."""
     encoder = Encoder(TURN, place, world.snapshot)
     for size, piece in world.pieces(place, sizes):
@@ -198,7 +198,7 @@ def read(
             if count is not None and count <= 0:
                 return place, size
             client.take(placed.event)
-            place = Place.decode(placed.place.encode())
+            place = StreamPlace.decode(placed.place.encode())
             count = None if count is None else count - 1
     return place, sizes[-1]
 
@@ -206,13 +206,16 @@ def read(
 @pytest.mark.parametrize("text", ["", "1", "1.2.3.4.5", "a.b.c.d.e.f", "1.9.0.0.0.0", "-1.0.0.0.0.0"])
 def test_another_text_is_not_a_place(text: str) -> None:
     with pytest.raises(PlaceError):
-        Place.decode(text)
+        StreamPlace.decode(text)
 
 
 @given(
     st.builds(
-        Place, sequence=st.integers(0, 10**9), text=st.sampled_from(TextState), chars=st.integers(0, 10**9)
+        StreamPlace,
+        sequence=st.integers(0, 10**9),
+        text=st.sampled_from(TextState),
+        chars=st.integers(0, 10**9),
     )
 )
-def test_a_place_is_read_as_it_was_written(place: Place) -> None:
-    assert Place.decode(place.encode()) == place
+def test_a_place_is_read_as_it_was_written(place: StreamPlace) -> None:
+    assert StreamPlace.decode(place.encode()) == place

@@ -53,7 +53,7 @@ class FrameKind(StrEnum):
     """The server still works on the answer."""
 
 
-class Frame(BaseModel):
+class AnswerFrame(BaseModel):
     """A part of an answer."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -75,16 +75,16 @@ class FrameNumbers:
     def __init__(self) -> None:
         self._last = 0
 
-    def value(self, text: str) -> Iterator[Frame]:
+    def value(self, text: str) -> Iterator[AnswerFrame]:
         """Return the frames of a value."""
         pieces = [text[at : at + MAX_PIECE_CHARS] for at in range(0, len(text), MAX_PIECE_CHARS)] or [""]
         for place, piece in enumerate(pieces, 1):
             yield self.frame(FrameKind.VALUE, piece, more=place < len(pieces))
 
-    def frame(self, kind: FrameKind, text: str = "", *, more: bool = False, code: int = 0) -> Frame:
+    def frame(self, kind: FrameKind, text: str = "", *, more: bool = False, code: int = 0) -> AnswerFrame:
         """Return the next frame."""
         self._last += 1
-        return Frame(number=self._last, kind=kind, text=text, more=more, code=code)
+        return AnswerFrame(number=self._last, kind=kind, text=text, more=more, code=code)
 
 
 class LostFrameError(ConnectionError):
@@ -104,7 +104,7 @@ class Joiner:
         self._pieces: list[str] = []
         self._size = 0
 
-    def take(self, frame: Frame) -> str | None:
+    def take(self, frame: AnswerFrame) -> str | None:
         """Take a frame, and return the value that it completes.
 
         Raises:

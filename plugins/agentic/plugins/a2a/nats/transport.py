@@ -20,7 +20,14 @@ from pydantic import ValidationError
 from agentic.core.bus import Bus, BusError
 from agentic.core.errors import line_of
 from agentic.plugins.a2a.nats.dispatch import GET_CARD
-from agentic.plugins.a2a.nats.frames import BEAT_S, CallRequest, Frame, FrameKind, Joiner, LostFrameError
+from agentic.plugins.a2a.nats.frames import (
+    BEAT_S,
+    AnswerFrame,
+    CallRequest,
+    FrameKind,
+    Joiner,
+    LostFrameError,
+)
 from agentic.plugins.a2a.vocabulary import NATS_BINDING
 from agentic.plugins.a2a.wire import ParseError, document_of, parsed
 
@@ -160,7 +167,7 @@ class NatsClientTransport(ClientTransport):
                         message = await frames.next()
                     if message.nobody_listens:
                         raise A2AClientError(f"no server of the agent listens on {self._subject!r}")
-                    frame = Frame.model_validate_json(message.payload)
+                    frame = AnswerFrame.model_validate_json(message.payload)
                     value = joiner.take(frame)
                     if frame.kind is FrameKind.ERROR:
                         raise _ERRORS.get(frame.code, A2AClientError)(frame.text)

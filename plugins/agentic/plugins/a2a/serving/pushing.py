@@ -59,7 +59,7 @@ class PushTarget(BaseModel):
         return found
 
 
-class Pushes:
+class PushNotifications:
     """The push notifications of an agent's tasks.
 
     Each target gets each change of state, in order and at least once: the place of the last delivery is kept,

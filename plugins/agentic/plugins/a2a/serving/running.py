@@ -29,7 +29,7 @@ from agentic.core.llm.messages import ChatMessage
 from agentic.core.logging import get_logger
 from agentic.plugins.a2a.serving.inputs import message_of
 from agentic.plugins.a2a.serving.narrating import Narration, Told, status
-from agentic.plugins.a2a.serving.pushing import Pushes
+from agentic.plugins.a2a.serving.pushing import PushNotifications
 from agentic.plugins.a2a.tasks.entries import EntryKind, TaskEntry, TaskState, TaskView
 from agentic.plugins.a2a.tasks.log import OpenTask, TaskChangedError, TaskKey, TaskLog, digest
 
@@ -56,7 +56,7 @@ class TaskRunner:
     """
 
     def __init__(
-        self, agent: Agent[Any], name: str, tasks: TaskLog, store: ThreadStore, pushes: Pushes
+        self, agent: Agent[Any], name: str, tasks: TaskLog, store: ThreadStore, pushes: PushNotifications
     ) -> None:
         self._agent = agent
         self._name = name

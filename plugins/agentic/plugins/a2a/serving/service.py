@@ -18,7 +18,7 @@ from agentic.core.logging import get_logger
 from agentic.plugins.a2a.errors import A2AError
 from agentic.plugins.a2a.serving.inputs import UnclearAnswerError, read_answers
 from agentic.plugins.a2a.serving.narrating import status
-from agentic.plugins.a2a.serving.pushing import Pushes
+from agentic.plugins.a2a.serving.pushing import PushNotifications
 from agentic.plugins.a2a.serving.running import TaskRunner, requests_of
 from agentic.plugins.a2a.tasks.entries import EntryKind, Json, TaskEntry, TaskFacts, TaskState, TaskView
 from agentic.plugins.a2a.tasks.log import BUCKET, KEPT_S, OpenTask, TaskChangedError, TaskKey, TaskLog
@@ -93,7 +93,7 @@ class AgentService:
         self.server = new_id()
         self.name = name or agent.name
         self.tasks = TaskLog(bus.bucket(BUCKET, project=project, ttl_s=kept_s), self.name)
-        self.pushes = Pushes(self.tasks, allow_private_hosts=push_to)
+        self.pushes = PushNotifications(self.tasks, allow_private_hosts=push_to)
         store = agent.store or KeyValueThreadStore(bus.bucket(THREADS, project=project))
         self._runner = TaskRunner(agent, self.name, self.tasks, store, self.pushes)
         self._max_tasks = max_tasks

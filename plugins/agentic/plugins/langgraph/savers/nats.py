@@ -25,8 +25,8 @@ from agentic.core.bus.large import packed, piece_keys, read_large, unpacked
 from agentic.core.stores.layout import word
 from agentic.plugins.langgraph.errors import LangGraphError, SaverUnavailableError, StoredStateError
 from agentic.plugins.langgraph.savers.records import (
+    CheckpointPlace,
     CheckpointRecord,
-    Place,
     WriteRecord,
     merged,
     read_checkpoint,
@@ -129,17 +129,17 @@ class _BucketRows:
 
     def __init__(self, bucket: KeyValue) -> None:
         self._bucket = bucket
-        self._heads: dict[Place, KeyEntry | None] = {}  # with their whole values
+        self._heads: dict[CheckpointPlace, KeyEntry | None] = {}  # with their whole values
         self._keys: Mapping[str, int] = {}  # of the thread whose writes were read, with their revisions
 
     async def lock(self, thread_id: str) -> None:  # noqa: ARG002 - the port has it
         self._heads.clear()  # heads are compared with those that are read from here on
 
-    async def newest(self, place: Place) -> CheckpointRecord | None:
+    async def newest(self, place: CheckpointPlace) -> CheckpointRecord | None:
         entry = await self._head(place)
         return None if entry is None else _record(place.thread_id, entry.value)
 
-    async def find(self, place: Place, ids: Collection[str]) -> Mapping[str, CheckpointRecord]:
+    async def find(self, place: CheckpointPlace, ids: Collection[str]) -> Mapping[str, CheckpointRecord]:
         if not ids:
             return {}
         # The head first: a checkpoint that it leaves is copied before.
@@ -154,7 +154,7 @@ class _BucketRows:
         base = f"{'*' if thread_id is None else word(thread_id)}.{'*' if ns is None else word(ns)}"
         heads = await self._bucket.get_many(list(await self._bucket.keys(f"{base}.head")))
         values = await self._values(list(await self._bucket.keys(f"{base}.c.*")))
-        lives: dict[Place, str] = {}
+        lives: dict[CheckpointPlace, str] = {}
         found = [_record(key, value) for key, value in values.items()]
         for entry in heads.values():
             whole = await self._whole(entry)
@@ -169,7 +169,7 @@ class _BucketRows:
         found = (one.place.thread_id for one in await self.records() if one.run_id in run_ids)
         return list(dict.fromkeys(found))
 
-    async def writes(self, place: Place, checkpoint_id: str) -> list[WriteRecord]:
+    async def writes(self, place: CheckpointPlace, checkpoint_id: str) -> list[WriteRecord]:
         values = await self._values_of(f"{_base(place)}.w.{word(checkpoint_id)}.*.*")
         return [one for value in values.values() for one in _writes(place, value)]
 
@@ -282,12 +282,14 @@ class _BucketRows:
             part = keys[start : start + MAX_WRITES]
             await self._bucket.write([KeyWrite(key=key, value=None) for key in part])
 
-    async def _head(self, place: Place) -> KeyEntry | None:
+    async def _head(self, place: CheckpointPlace) -> KeyEntry | None:
         entry = await self._bucket.get(_head_key(place))
         self._heads[place] = None if entry is None else await self._whole(entry)
         return self._heads[place]
 
-    async def _put_head(self, place: Place, record: CheckpointRecord, before: KeyEntry | None) -> None:
+    async def _put_head(
+        self, place: CheckpointPlace, record: CheckpointRecord, before: KeyEntry | None
+    ) -> None:
         key, value = _head_key(place), write_checkpoint(record)
         if not await self._put(key, value, NOT_THERE if before is None else before.revision):
             raise _ChangedError
@@ -341,15 +343,15 @@ class _BucketRows:
             await self._bucket.delete(key, revision=revision)
 
 
-def _base(place: Place) -> str:
+def _base(place: CheckpointPlace) -> str:
     return f"{word(place.thread_id)}.{word(place.ns)}"
 
 
-def _head_key(place: Place) -> str:
+def _head_key(place: CheckpointPlace) -> str:
     return f"{_base(place)}.head"
 
 
-def _checkpoint_key(place: Place, checkpoint_id: str) -> str:
+def _checkpoint_key(place: CheckpointPlace, checkpoint_id: str) -> str:
     return f"{_base(place)}.c.{word(checkpoint_id)}"
 
 
@@ -369,7 +371,7 @@ def _record(thread_id: str, data: bytes) -> CheckpointRecord:
         raise StoredStateError(thread_id, str(exc)) from exc
 
 
-def _writes(place: Place, data: bytes) -> list[WriteRecord]:
+def _writes(place: CheckpointPlace, data: bytes) -> list[WriteRecord]:
     try:
         return read_writes(place, data)
     except ValueError as exc:

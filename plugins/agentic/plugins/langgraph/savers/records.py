@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class CheckpointPlace:
     """A history of checkpoints: a graph's in a thread, or a nested graph's.
 
     Attributes:
@@ -45,7 +45,7 @@ class CheckpointRecord:
         life: In a bucket, drawn when the history begins: the rest of a deleted one does not belong to it.
     """
 
-    place: Place
+    place: CheckpointPlace
     id: str
     number: int
     parent_id: str | None
@@ -80,7 +80,7 @@ class WriteRecord:
         value: The value.
     """
 
-    place: Place
+    place: CheckpointPlace
     checkpoint_id: str
     task_id: str
     slot: int
@@ -126,7 +126,7 @@ def read_checkpoint(data: bytes) -> CheckpointRecord:
     found = _unpacked(data)
     try:
         return CheckpointRecord(
-            place=Place(thread_id=_a(str, found["thread"]), ns=_a(str, found["ns"])),
+            place=CheckpointPlace(thread_id=_a(str, found["thread"]), ns=_a(str, found["ns"])),
             id=_a(str, found["id"]),
             number=_a(int, found["number"]),
             parent_id=None if found["parent"] is None else _a(str, found["parent"]),
@@ -155,7 +155,7 @@ def write_writes(writes: Sequence[WriteRecord]) -> bytes:
     )
 
 
-def read_writes(place: Place, data: bytes) -> list[WriteRecord]:
+def read_writes(place: CheckpointPlace, data: bytes) -> list[WriteRecord]:
     """Read writes.
 
     Raises:

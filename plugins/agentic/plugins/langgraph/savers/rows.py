@@ -9,8 +9,8 @@ from typing import Protocol
 from agentic.plugins.langgraph.errors import StoredStateError, ThreadNotCopiedError, ThreadTakenError
 from agentic.plugins.langgraph.savers.pieces import Blob, hashes_of, is_piece, joined_pieces
 from agentic.plugins.langgraph.savers.records import (
+    CheckpointPlace,
     CheckpointRecord,
-    Place,
     WriteRecord,
     with_own_values,
 )
@@ -59,11 +59,11 @@ class SaverRows(Protocol):
         """Begin a change of a thread: the rows that are read from here on stay as they are until its end."""
         ...
 
-    async def newest(self, place: Place) -> CheckpointRecord | None:
+    async def newest(self, place: CheckpointPlace) -> CheckpointRecord | None:
         """Return the newest checkpoint of a history."""
         ...
 
-    async def find(self, place: Place, ids: Collection[str]) -> Mapping[str, CheckpointRecord]:
+    async def find(self, place: CheckpointPlace, ids: Collection[str]) -> Mapping[str, CheckpointRecord]:
         """Return checkpoints by id."""
         ...
 
@@ -75,7 +75,7 @@ class SaverRows(Protocol):
         """Return the threads with checkpoints of runs."""
         ...
 
-    async def writes(self, place: Place, checkpoint_id: str) -> list[WriteRecord]:
+    async def writes(self, place: CheckpointPlace, checkpoint_id: str) -> list[WriteRecord]:
         """Return the pending writes of a checkpoint, in any order."""
         ...
 

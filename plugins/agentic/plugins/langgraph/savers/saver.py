@@ -32,7 +32,7 @@ from langgraph.checkpoint.base import (
 from agentic.plugins.langgraph.errors import StoredStateError, ThreadNameError
 from agentic.plugins.langgraph.savers import rows as work
 from agentic.plugins.langgraph.savers.pieces import Blob, cut_up
-from agentic.plugins.langgraph.savers.records import CheckpointRecord, Place, WriteRecord
+from agentic.plugins.langgraph.savers.records import CheckpointPlace, CheckpointRecord, WriteRecord
 from agentic.plugins.langgraph.savers.rows import NewCheckpoint, SaverRows, StoredTuple
 from agentic.plugins.langgraph.savers.serializer import StateType, StrictSerializer
 
@@ -69,8 +69,8 @@ class AgenticSaver(BaseCheckpointSaver[str]):
 
     def __init__(self, *, types: Iterable[type | StateType] = ()) -> None:
         super().__init__(serde=StrictSerializer().with_msgpack_allowlist(types))
-        self._known: OrderedDict[tuple[Place, str], Mapping[str, frozenset[bytes]]] = OrderedDict()
-        self._followed: OrderedDict[tuple[Place, str], None] = OrderedDict()
+        self._known: OrderedDict[tuple[CheckpointPlace, str], Mapping[str, frozenset[bytes]]] = OrderedDict()
+        self._followed: OrderedDict[tuple[CheckpointPlace, str], None] = OrderedDict()
 
     @abstractmethod
     async def _do(self, job: Job[T], *, reads: bool = False) -> T:
@@ -235,7 +235,7 @@ class AgenticSaver(BaseCheckpointSaver[str]):
 
     def _cut_checkpoint(
         self,
-        where: tuple[Place, str | None],
+        where: tuple[CheckpointPlace, str | None],
         checkpoint: Checkpoint,
         facts: CheckpointMetadata,
         new_versions: ChannelVersions,
@@ -275,7 +275,11 @@ class AgenticSaver(BaseCheckpointSaver[str]):
         return record, {name: frozenset(more) for name, (_, more) in changed.items()}, pieces
 
     def _follows(
-        self, config: RunnableConfig, place: Place, parent_id: str | None, metadata: CheckpointMetadata
+        self,
+        config: RunnableConfig,
+        place: CheckpointPlace,
+        parent_id: str | None,
+        metadata: CheckpointMetadata,
     ) -> str | None:
         """Return the checkpoint that must be the newest one, see :class:`NewCheckpoint`."""
         if parent_id is None:
@@ -455,7 +459,7 @@ def _removing_runs(run_ids: Collection[str]) -> Job[None]:
     return remove
 
 
-async def _parent(rows: SaverRows, place: Place, parent_id: str | None) -> CheckpointRecord | None:
+async def _parent(rows: SaverRows, place: CheckpointPlace, parent_id: str | None) -> CheckpointRecord | None:
     if parent_id is None:
         return None
     newest = await rows.newest(place)
@@ -470,15 +474,15 @@ def _strategy(name: str) -> Strategy:
     return cast("Strategy", name)
 
 
-def _config(place: Place, checkpoint_id: str) -> RunnableConfig:
+def _config(place: CheckpointPlace, checkpoint_id: str) -> RunnableConfig:
     named = {"thread_id": place.thread_id, "checkpoint_ns": place.ns, "checkpoint_id": checkpoint_id}
     return {"configurable": named}
 
 
-def _place(config: RunnableConfig) -> Place:
+def _place(config: RunnableConfig) -> CheckpointPlace:
     named = configurable(config)
     ns = _named("namespace", named.get("checkpoint_ns") or "", NS_LENGTH)
-    return Place(thread_id=_thread(named.get("thread_id", "")), ns=ns)
+    return CheckpointPlace(thread_id=_thread(named.get("thread_id", "")), ns=ns)
 
 
 def _thread(thread_id: object) -> str:

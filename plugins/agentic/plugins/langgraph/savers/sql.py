@@ -25,8 +25,8 @@ from agentic.plugins.langgraph.models import (
     LangGraphWriteModel,
 )
 from agentic.plugins.langgraph.savers.records import (
+    CheckpointPlace,
     CheckpointRecord,
-    Place,
     WriteRecord,
     read_blob,
     read_checkpoint,
@@ -129,13 +129,13 @@ class _SqlRows:
             query = select(model.thread_id).where(self._of_thread(model, thread_id))
             self._session.execute(query.with_for_update())
 
-    async def newest(self, place: Place) -> CheckpointRecord | None:
+    async def newest(self, place: CheckpointPlace) -> CheckpointRecord | None:
         model = LangGraphCheckpointModel
         query = select(model.record, model.number).where(self._of_history(model, place))
         row = self._session.execute(query.order_by(model.number.desc()).limit(1)).first()
         return None if row is None else _record(place.thread_id, *row)
 
-    async def find(self, place: Place, ids: Collection[str]) -> Mapping[str, CheckpointRecord]:
+    async def find(self, place: CheckpointPlace, ids: Collection[str]) -> Mapping[str, CheckpointRecord]:
         model = LangGraphCheckpointModel
         found = [
             _record(place.thread_id, *row)
@@ -168,7 +168,7 @@ class _SqlRows:
             found |= dict.fromkeys(self._session.scalars(select(model.thread_id).where(*mine).distinct()))
         return list(found)
 
-    async def writes(self, place: Place, checkpoint_id: str) -> list[WriteRecord]:
+    async def writes(self, place: CheckpointPlace, checkpoint_id: str) -> list[WriteRecord]:
         model = LangGraphWriteModel
         query = select(model).where(self._of_history(model, place), model.checkpoint_id == checkpoint_id)
         return [_write(row) for row in self._session.scalars(query)]
@@ -286,11 +286,11 @@ class _SqlRows:
             "value": write_blob(one.value),
         }
 
-    def _key(self, place: Place) -> dict[str, object]:
+    def _key(self, place: CheckpointPlace) -> dict[str, object]:
         return {"project_id": self._project_id, "thread_id": place.thread_id, "ns": place.ns}
 
     def _of_history(
-        self, model: type[LangGraphCheckpointModel | LangGraphWriteModel], place: Place
+        self, model: type[LangGraphCheckpointModel | LangGraphWriteModel], place: CheckpointPlace
     ) -> ColumnElement[bool]:
         return and_(self._of_thread(model, place.thread_id), model.ns == place.ns)
 
@@ -324,7 +324,7 @@ def _write(row: LangGraphWriteModel) -> WriteRecord:
     except ValueError as exc:
         raise StoredStateError(row.thread_id, str(exc)) from exc
     return WriteRecord(
-        place=Place(thread_id=row.thread_id, ns=row.ns),
+        place=CheckpointPlace(thread_id=row.thread_id, ns=row.ns),
         checkpoint_id=row.checkpoint_id,
         task_id=row.task_id,
         slot=row.slot,

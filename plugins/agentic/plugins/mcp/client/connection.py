@@ -12,7 +12,7 @@ from mcp import Client, MCPError, types
 
 from agentic.core.logging import get_logger
 from agentic.plugins.mcp.client.errors import McpConnectionError, reason_of
-from agentic.plugins.mcp.client.transports import Way
+from agentic.plugins.mcp.client.transports import ServerWay
 
 log = get_logger(__name__)
 
@@ -47,7 +47,7 @@ class McpConnection:
         make_client: Makes a client of the SDK for a target.
     """
 
-    def __init__(self, way: Way, make_client: Callable[[object], Client]) -> None:
+    def __init__(self, way: ServerWay, make_client: Callable[[object], Client]) -> None:
         self._way = way
         self._make_client = make_client
         self._session: _Session | None = None

@@ -26,7 +26,7 @@ Outcome = types.CallToolResult | types.InputRequiredResult | CreatedTask
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQuestion:
     """A question in the middle of a call.
 
     Attributes:
@@ -60,14 +60,14 @@ class HeldCalls:
         self._timeout_s = timeout_s
         self._calls: dict[str, _Call] = {}
 
-    async def begin(self, work: Coroutine[None, None, Outcome]) -> Outcome | Asked:
+    async def begin(self, work: Coroutine[None, None, Outcome]) -> Outcome | AskedQuestion:
         """Return the result of a call, or the question that the server asks during it."""
         call = _Call(asyncio.ensure_future(work), asyncio.get_running_loop())
         self._calls[call.token] = call
         call.task.add_done_callback(lambda _: self._calls.pop(call.token, None))
         return await self._next(call)
 
-    async def resume(self, token: str, answer: types.ElicitResult) -> Outcome | Asked:
+    async def resume(self, token: str, answer: types.ElicitResult) -> Outcome | AskedQuestion:
         """Answer the question of a call; return its result, or its next question.
 
         Raises:
@@ -106,7 +106,7 @@ class HeldCalls:
             if not call.loop.is_closed():
                 call.task.cancel()
 
-    async def _next(self, call: _Call) -> Outcome | Asked:
+    async def _next(self, call: _Call) -> Outcome | AskedQuestion:
         question = asyncio.ensure_future(call.asked.get())
         try:
             await asyncio.wait(
@@ -120,7 +120,7 @@ class HeldCalls:
         if call.task.done():
             return call.task.result()
         if question.done() and not question.cancelled():
-            return Asked(call.token, question.result())
+            return AskedQuestion(call.token, question.result())
         await self._drop(call)
         raise MCPError(types.REQUEST_TIMEOUT, "it did not reply in time")
 

@@ -15,7 +15,7 @@ from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue
 from agentic.plugins.mcp.client.connection import ConnectionLostError
 from agentic.plugins.mcp.client.errors import McpConnectionError, McpProtocolError
-from agentic.plugins.mcp.client.holding import Asked, Outcome, question_request
+from agentic.plugins.mcp.client.holding import AskedQuestion, Outcome, question_request
 from agentic.plugins.mcp.client.questions import questions_of, requests_of, responses_to, stored_requests
 from agentic.plugins.mcp.client.results import value_of
 from agentic.plugins.mcp.wire import CreatedTask, DetailedTask
@@ -40,11 +40,11 @@ class ToolServer(Protocol):
         responses: types.InputResponses | None = None,
         state: str | None = None,
         is_repeatable: bool = False,
-    ) -> Outcome | Asked:
+    ) -> Outcome | AskedQuestion:
         """Call a tool: one round."""
         ...
 
-    async def resume_call(self, token: str, answer: types.ElicitResult) -> Outcome | Asked:
+    async def resume_call(self, token: str, answer: types.ElicitResult) -> Outcome | AskedQuestion:
         """Answer a question in the middle of a call."""
         ...
 
@@ -136,21 +136,21 @@ class McpTool(Tool):
         )
         return self._ended(outcome, state)
 
-    def _ended(self, outcome: Outcome | Asked, state: _State | None) -> JSONValue | ToolPause:
+    def _ended(self, outcome: Outcome | AskedQuestion, state: _State | None) -> JSONValue | ToolPause:
         """Return the result of a round."""
         match outcome:
             case types.CallToolResult():
                 return value_of(outcome)
             case CreatedTask():
                 return ToolPause(state={"task": outcome.task_id})
-            case Asked():
+            case AskedQuestion():
                 requests = requests_of(question_request(outcome.params))
                 kept: dict[str, JSONValue] = {"held": outcome.token, "requests": stored_requests(requests)}
                 return ToolPause(state=kept, questions=questions_of(self._server.name, requests))
             case _:
                 return self._asked(outcome, state)
 
-    async def _answered(self, state: _State, token: str, context: ToolContext) -> Outcome | Asked:
+    async def _answered(self, state: _State, token: str, context: ToolContext) -> Outcome | AskedQuestion:
         answers = {} if context.continued is None else context.continued.answers
         try:
             (answer,) = responses_to(state.requests, answers).values()

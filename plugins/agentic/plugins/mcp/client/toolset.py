@@ -22,9 +22,9 @@ from agentic.core.masking import Masker, is_telling, parts_of
 from agentic.core.types import JSONValue
 from agentic.plugins.mcp.client.connection import ConnectionLostError, McpConnection
 from agentic.plugins.mcp.client.errors import McpConnectionError, McpProtocolError
-from agentic.plugins.mcp.client.holding import HOLD_S, Asked, HeldCalls, Outcome
+from agentic.plugins.mcp.client.holding import HOLD_S, AskedQuestion, HeldCalls, Outcome
 from agentic.plugins.mcp.client.tool import McpTool
-from agentic.plugins.mcp.client.transports import HttpWay, ObjectWay, ProcessWay, Way
+from agentic.plugins.mcp.client.transports import HttpWay, ObjectWay, ProcessWay, ServerWay
 from agentic.plugins.mcp.wire import (
     IDEMPOTENCY_KEY,
     TASKS,
@@ -179,7 +179,7 @@ class McpToolset(Toolset):
         responses: types.InputResponses | None = None,
         state: str | None = None,
         is_repeatable: bool = False,
-    ) -> Outcome | Asked:
+    ) -> Outcome | AskedQuestion:
         """Call a tool of the server: one round, which may end with questions or a task.
 
         Args:
@@ -211,7 +211,7 @@ class McpToolset(Toolset):
 
         return await self._held.begin(self._ask(work, is_repeatable=is_repeatable))
 
-    async def resume_call(self, token: str, answer: types.ElicitResult) -> Outcome | Asked:
+    async def resume_call(self, token: str, answer: types.ElicitResult) -> Outcome | AskedQuestion:
         """Answer a question in the middle of a call.
 
         Raises:
@@ -368,7 +368,7 @@ def _checked_rule(server: str, rule: ApprovalRule) -> ApprovalRule:
     return rule
 
 
-def _way(server: object, headers: Mapping[str, str], env: Mapping[str, str]) -> Way:
+def _way(server: object, headers: Mapping[str, str], env: Mapping[str, str]) -> ServerWay:
     if isinstance(server, str):
         if not server.startswith(("http://", "https://")):
             raise ToolDefinitionError(

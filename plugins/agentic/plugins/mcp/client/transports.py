@@ -20,7 +20,7 @@ STREAM_TIMEOUT_S = 300.0
 """The longest silence of a server that streams an answer."""
 
 
-class Way(ABC):
+class ServerWay(ABC):
     """A way to a server."""
 
     label: str = ""
@@ -34,7 +34,7 @@ class Way(ABC):
         return ""
 
 
-class ObjectWay(Way):
+class ObjectWay(ServerWay):
     """A server, or a transport factory, in this process.
 
     Args:
@@ -50,7 +50,7 @@ class ObjectWay(Way):
         return self._server
 
 
-class HttpWay(Way):
+class HttpWay(ServerWay):
     """A server at a URL.
 
     Args:
@@ -90,7 +90,7 @@ class HttpWay(Way):
         self._status = response.status_code if response.status_code >= 400 else 0
 
 
-class ProcessWay(Way):
+class ProcessWay(ServerWay):
     """A program that speaks on its standard input and output.
 
     It gets no environment but a path, a home and a few like them, and ``env``.

@@ -23,6 +23,7 @@ from agentic.core.types import JSONValue
 from agentic.executors.agents.catalog import AgentFacts, find_named, put_agent
 from agentic.executors.agents.runner import take_up
 from agentic.executors.durable import AsyncRunHandle, Submission
+from agentic.executors.errors import PipelineBusyError
 from agentic.executors.serving import ServedProject
 from agentic.mappers import (
     AgentModel,
@@ -47,20 +48,8 @@ LOOKS_S = (0.05, 1.0)
 State = Literal["working", "input_required", "completed", "failed", "cancelled"]
 
 
-class PipelineBusyError(AgenticError):
-    """A pipeline runs with other inputs."""
-
-    def __init__(self, name: str, execution_id: str) -> None:
-        super().__init__(
-            f"pipeline {name!r} is running with other inputs or in another version; wait until execution "
-            f"{execution_id} has ended, or cancel it"
-        )
-        self.name = name
-        self.execution_id = execution_id
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class RunFacts:
     """The state of a run.
 
     Attributes:
@@ -128,7 +117,7 @@ class ProjectActs:
         how = Submission(idempotency_key=_digest("workflow", name, key))
         return (await self.project.runs.submit(name, message, how)).run_id
 
-    async def progress(self, run_id: str) -> Progress:
+    async def progress(self, run_id: str) -> RunFacts:
         """Return the state of an execution, or of a workflow's run.
 
         Raises:
@@ -149,7 +138,7 @@ class ProjectActs:
         waits = row is not None and row.status is RunStatus.WAITING_INPUT
         return await self._progress(run_id, "input_required" if waits else _state_of(status), facts)
 
-    async def waited(self, run_id: str, wait_s: float) -> Progress:
+    async def waited(self, run_id: str, wait_s: float) -> RunFacts:
         """Return the state of a run once it has ended or waits for people, or after some seconds.
 
         Raises:
@@ -181,9 +170,9 @@ class ProjectActs:
         """
         return await self.project.runs.handle(run_id).cancel(f"by {by}")
 
-    async def _progress(self, run_id: str, state: State, facts: Facts) -> Progress:
+    async def _progress(self, run_id: str, state: State, facts: Facts) -> RunFacts:
         asked = await in_thread(self.views.open_requests, run_id) if state == "input_required" else []
-        return Progress(run_id=run_id, state=state, facts=facts, requests=tuple(asked))
+        return RunFacts(run_id=run_id, state=state, facts=facts, requests=tuple(asked))
 
     async def _taken_up(self, execution: ExecutionModel, agent: AgentModel) -> str:
         if execution.status in {ExecutionStatus.QUEUED, ExecutionStatus.RUNNING}:

@@ -22,10 +22,10 @@ from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
 from agentic.executors.serving import ServedProject
 from agentic.mappers import UnknownExecutionError
-from agentic.plugins.mcp.serving.acting import Progress, ProjectActs
+from agentic.plugins.mcp.serving.acting import ProjectActs, RunFacts
 from agentic.plugins.mcp.serving.asking import answers_to, questions_of
 from agentic.plugins.mcp.serving.resources import JSON, LISTED, TEMPLATES, reader_of
-from agentic.plugins.mcp.serving.tools import Call, ServedTool, Waiting, served_tools
+from agentic.plugins.mcp.serving.tools import ClientCall, ServedTool, WaitArguments, served_tools
 from agentic.plugins.mcp.wire import (
     IDEMPOTENCY_KEY,
     TASKS,
@@ -120,9 +120,11 @@ class _Handlers:
     ) -> Result:
         key = (params.meta or {}).get(IDEMPOTENCY_KEY, "")
         has_tasks = _has_tasks(context)
-        call = Call(key=key if isinstance(key, str) else "", by=_name_of(context), can_wait=not has_tasks)
+        call = ClientCall(
+            key=key if isinstance(key, str) else "", by=_name_of(context), can_wait=not has_tasks
+        )
         found = await tool.act(self._acts, given, call)
-        if not isinstance(found, Progress):
+        if not isinstance(found, RunFacts):
             return _result(found)
         if has_tasks and not found.has_ended:
             return CreatedTask(task_id=found.run_id, poll_interval_ms=POLL_MS, status="working", **_times())
@@ -133,12 +135,12 @@ class _Handlers:
     ) -> Result:
         """Take the answers to a run's requests, and wait for its end again."""
         run_id = params.request_state or ""
-        if tool.is_read_only or not isinstance(given, Waiting):
+        if tool.is_read_only or not isinstance(given, WaitArguments):
             return _failed(f"{tool.name} asks no questions, so it takes no answers")
         await self._answer(context, run_id, params.input_responses or {})
         return self._shown(context, await self._acts.waited(run_id, given.wait_s))
 
-    def _shown(self, context: Context, found: Progress) -> Result:
+    def _shown(self, context: Context, found: RunFacts) -> Result:
         """Return the state of a run; its requests as questions, if the client can ask its user."""
         if found.requests and not self._is_read_only and _can_ask(context):
             return types.InputRequiredResult(
@@ -186,7 +188,7 @@ class _Handlers:
             raise _no_task(params.task_id) from None
         return TaskAcknowledged()
 
-    async def _task(self, task_id: str) -> Progress:
+    async def _task(self, task_id: str) -> RunFacts:
         try:
             return await self._acts.progress(task_id)
         except (UnknownExecutionError, ValueError):
@@ -261,7 +263,7 @@ def _text(found: JSONValue) -> str:
     return json.dumps(found, ensure_ascii=False)
 
 
-def _times(found: Progress | None = None) -> dict[str, Any]:
+def _times(found: RunFacts | None = None) -> dict[str, Any]:
     now = datetime.now(UTC).isoformat()
     created = now if found is None else str(found.facts.get("created_at", now))
     return {"created_at": created, "last_updated_at": now, "ttl_ms": None}

@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
-from agentic.plugins.mcp.serving.acting import Progress, ProjectActs
+from agentic.plugins.mcp.serving.acting import ProjectActs, RunFacts
 
 MAX_WAIT_S = 60.0
 
-Outcome = JSONValue | Progress
+Outcome = JSONValue | RunFacts
 
 
 class _Arguments(BaseModel):
@@ -25,7 +25,7 @@ class _Nothing(_Arguments):
     """No arguments."""
 
 
-class Waiting(_Arguments):
+class WaitArguments(_Arguments):
     """Arguments of a tool that waits for a run."""
 
     wait_s: float = Field(
@@ -33,16 +33,16 @@ class Waiting(_Arguments):
     )
 
 
-class _RunAgent(Waiting):
+class _RunAgent(WaitArguments):
     agent: str = Field(description="Name of the agent.")
 
 
-class _RunPipeline(Waiting):
+class _RunPipeline(WaitArguments):
     pipeline: str = Field(description="Name of the pipeline; NAME@2 for version 2.")
     inputs: dict[str, JSONValue] = Field(default_factory=dict, description="By the names of its inputs.")
 
 
-class _RunWorkflow(Waiting):
+class _RunWorkflow(WaitArguments):
     workflow: str = Field(description="Name of the workflow.")
     message: JSONValue = Field(description="Its input: a text, or an object.")
 
@@ -52,7 +52,7 @@ class _Executions(_Arguments):
     limit: int = Field(default=20, ge=1, le=200)
 
 
-class _Execution(Waiting):
+class _Execution(WaitArguments):
     execution: str = Field(description="Id of an execution, or of a workflow's run.")
     wait_s: float = Field(default=0.0, ge=0, le=MAX_WAIT_S, description="Seconds to wait for its end.")
 
@@ -81,7 +81,7 @@ class _Cancel(_Arguments):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ClientCall:
     """A call of a client.
 
     Attributes:
@@ -110,68 +110,68 @@ class ServedTool:
     name: str
     description: str
     arguments: type[BaseModel]
-    act: Callable[[ProjectActs, Any, Call], Awaitable[Outcome]]
+    act: Callable[[ProjectActs, Any, ClientCall], Awaitable[Outcome]]
     is_read_only: bool = True
 
 
-async def _overview(acts: ProjectActs, _: object, call: Call) -> JSONValue:
+async def _overview(acts: ProjectActs, _: object, call: ClientCall) -> JSONValue:
     del call
     return {**await in_thread(acts.views.overview), "agent_details": await in_thread(acts.views.agents)}
 
 
-async def _pipelines(acts: ProjectActs, _: object, call: Call) -> JSONValue:
+async def _pipelines(acts: ProjectActs, _: object, call: ClientCall) -> JSONValue:
     del call
     return await in_thread(acts.views.pipelines)
 
 
-async def _run_agent(acts: ProjectActs, given: _RunAgent, call: Call) -> Progress:
+async def _run_agent(acts: ProjectActs, given: _RunAgent, call: ClientCall) -> RunFacts:
     return await _seen(acts, await acts.run_agent(given.agent, call.key), given.wait_s, call)
 
 
-async def _run_pipeline(acts: ProjectActs, given: _RunPipeline, call: Call) -> Progress:
+async def _run_pipeline(acts: ProjectActs, given: _RunPipeline, call: ClientCall) -> RunFacts:
     run_id = await acts.run_pipeline(given.pipeline, given.inputs, call.key)
     return await _seen(acts, run_id, given.wait_s, call)
 
 
-async def _run_workflow(acts: ProjectActs, given: _RunWorkflow, call: Call) -> Progress:
+async def _run_workflow(acts: ProjectActs, given: _RunWorkflow, call: ClientCall) -> RunFacts:
     run_id = await acts.run_workflow(given.workflow, given.message, call.key)
     return await _seen(acts, run_id, given.wait_s, call)
 
 
-async def _seen(acts: ProjectActs, run_id: str, wait_s: float, call: Call) -> Progress:
+async def _seen(acts: ProjectActs, run_id: str, wait_s: float, call: ClientCall) -> RunFacts:
     return await acts.waited(run_id, wait_s if call.can_wait else 0.0)
 
 
-async def _executions(acts: ProjectActs, given: _Executions, call: Call) -> JSONValue:
+async def _executions(acts: ProjectActs, given: _Executions, call: ClientCall) -> JSONValue:
     del call
     return await in_thread(acts.views.executions, given.agent, given.limit)
 
 
-async def _execution(acts: ProjectActs, given: _Execution, call: Call) -> JSONValue:
+async def _execution(acts: ProjectActs, given: _Execution, call: ClientCall) -> JSONValue:
     del call
     found = await acts.waited(given.execution, given.wait_s)
     return {**found.facts, "state": found.state}
 
 
-async def _rows(acts: ProjectActs, given: _Rows, call: Call) -> JSONValue:
+async def _rows(acts: ProjectActs, given: _Rows, call: ClientCall) -> JSONValue:
     del call
     return await in_thread(
         acts.views.rows, given.execution, table=given.table, offset=given.offset, limit=given.limit
     )
 
 
-async def _requests(acts: ProjectActs, given: _Requests, call: Call) -> JSONValue:
+async def _requests(acts: ProjectActs, given: _Requests, call: ClientCall) -> JSONValue:
     del call
     return await in_thread(acts.views.requests, given.run)
 
 
-async def _answer(acts: ProjectActs, given: _Answer, call: Call) -> JSONValue:
+async def _answer(acts: ProjectActs, given: _Answer, call: ClientCall) -> JSONValue:
     await acts.answer(given.run, {given.request: given.answer}, call.by)
     found = await acts.progress(given.run)
     return {**found.facts, "state": found.state}
 
 
-async def _cancel(acts: ProjectActs, given: _Cancel, call: Call) -> JSONValue:
+async def _cancel(acts: ProjectActs, given: _Cancel, call: ClientCall) -> JSONValue:
     is_asked = await acts.cancel(given.execution, call.by)
     found = await acts.waited(given.execution, 5.0)
     return {**found.facts, "state": found.state, "was_active": is_asked}

@@ -66,9 +66,9 @@ from agentic.plugins.serve.ag_ui.conversation import (
     usage_of,
 )
 from agentic.plugins.serve.ag_ui.encoding import Encoder
-from agentic.plugins.serve.ag_ui.places import Place
+from agentic.plugins.serve.ag_ui.places import StreamPlace
 from agentic.plugins.serve.api.endpoints import BadRequestError, misfit, read_body
-from agentic.plugins.serve.talks import MAX_ID_CHARS, Talk, Talks
+from agentic.plugins.serve.chat_runs import MAX_ID_CHARS, ChatRun, ChatRuns
 
 _LIVE = frozenset({ChunkKind.TEXT, ChunkKind.THINKING, ChunkKind.STARTED})
 CANCELLED = "cancelled: "
@@ -97,8 +97,8 @@ class _Reading:
 
     thread_id: str
     run_id: str
-    talk: Talk
-    place: Place | None
+    chat: ChatRun
+    place: StreamPlace | None
 
 
 class AgUiApi:
@@ -110,7 +110,7 @@ class AgUiApi:
 
     def __init__(self, project: ServedProject) -> None:
         self._project = project
-        self._talks = Talks(project)
+        self._chats = ChatRuns(project)
 
     async def agents(self, request: Request) -> Response:
         """Return the agents that take messages."""
@@ -151,11 +151,11 @@ class AgUiApi:
                 raise BadRequestError(f"{name} has 1 to {MAX_ID_CHARS} characters")
         await self._project.agents.get(request.path_params["agent"])  # an unknown one is 404, not an event
         try:
-            talk = await self._begun(request.path_params["agent"], given)
+            chat = await self._begun(request.path_params["agent"], given)
         except AgenticError as exc:
             return self._project.streams.response(_failing(given, exc))
         reading = _Reading(
-            thread_id=given.thread_id, run_id=given.run_id, talk=talk, place=_last_place(request)
+            thread_id=given.thread_id, run_id=given.run_id, chat=chat, place=_last_place(request)
         )
         return self._project.streams.response(self._frames(reading))
 
@@ -166,44 +166,44 @@ class AgUiApi:
 
     async def cancel(self, request: Request) -> Response:
         """Stop a run."""
-        talk = (await self._known(request)).talk
-        is_cancelled = await talk.agent.cancel_background(talk.token, "stopped over AG-UI")
+        chat = (await self._known(request)).chat
+        is_cancelled = await chat.agent.cancel_background(chat.token, "stopped over AG-UI")
         return JsonAnswer({"cancelled": is_cancelled})
 
     async def _known(self, request: Request) -> _Reading:
         thread_id, run_id = request.path_params["thread"], request.path_params["run"]
         name = request.path_params["agent"]
-        talk = await self._talks.known(name, thread_id, run_id, lambda one: one.answered_by == author(run_id))
-        if talk is None:
+        chat = await self._chats.known(name, thread_id, run_id, lambda one: one.answered_by == author(run_id))
+        if chat is None:
             raise TaskNotFoundError(run_id, thread_id)
-        return _Reading(thread_id=thread_id, run_id=run_id, talk=talk, place=_last_place(request))
+        return _Reading(thread_id=thread_id, run_id=run_id, chat=chat, place=_last_place(request))
 
-    async def _begun(self, name: str, given: RunAgentInput) -> Talk:
+    async def _begun(self, name: str, given: RunAgentInput) -> ChatRun:
         by = author(given.run_id)
-        known = await self._talks.known(
+        known = await self._chats.known(
             name, given.thread_id, given.run_id, lambda one: one.answered_by == by
         )
         if known is not None:
             return known
         talking = await self._project.agents.find(name)
-        thread = await self._talks.thread(talking, given.thread_id, None)
+        thread = await self._chats.thread(talking, given.thread_id, None)
         if thread.pending:
             if not given.resume:
                 raise RunInputError("interrupt_open", "the thread waits; answer its interrupts in 'resume'")
             answers = answers_of(given.resume, thread.pending, given.run_id, time.time())
-            return await self._talks.begin(name, answers, thread_id=thread.id, key=given.run_id)
+            return await self._chats.begin(name, answers, thread_id=thread.id, key=given.run_id)
         if given.resume:
             raise RunInputError("interrupt_unknown", "the thread waits for no answer")
         messages = new_messages(thread, given.messages)
         if not messages:
             raise RunInputError("nothing_new", "'messages' has no message that the thread does not have")
-        return await self._talks.begin(name, messages, thread_id=thread.id, key=given.run_id)
+        return await self._chats.begin(name, messages, thread_id=thread.id, key=given.run_id)
 
     async def _frames(self, reading: _Reading) -> AsyncGenerator[Frame, None]:
-        talk, place = reading.talk, reading.place
-        token = talk.token
+        chat, place = reading.chat, reading.place
+        token = chat.token
         if place is None:
-            place = Place(sequence=token.sequence, cursor=token.cursor)
+            place = StreamPlace(sequence=token.sequence, cursor=token.cursor)
             started = RunStartedEvent(
                 thread_id=reading.thread_id, run_id=reading.run_id, protocol_version=PROTOCOL_VERSION
             )
@@ -215,15 +215,15 @@ class AgUiApi:
         except AgenticError as exc:
             yield _frame(_error_event(exc), None)
 
-    async def _events(self, reading: _Reading, place: Place) -> AsyncGenerator[Frame, None]:
-        talk = reading.talk
-        thread = await self._thread(talk)
-        turn, first = talk.token.turn, talk.token.sequence
+    async def _events(self, reading: _Reading, place: StreamPlace) -> AsyncGenerator[Frame, None]:
+        chat = reading.chat
+        thread = await self._thread(chat)
+        turn, first = chat.token.turn, chat.token.sequence
         encoder = Encoder(turn, place, lambda before: snapshot_of(thread, turn, before))
         if (past := _past(thread, turn, first)) is not None and place.sequence > past.last:
             return  # the reader has all of it
         async with aclosing(
-            self._talks.pieces(talk, talk.token.after(place.sequence, place.cursor))
+            self._chats.pieces(chat, chat.token.after(place.sequence, place.cursor))
         ) as pieces:
             async for piece in pieces:
                 if piece.kind not in _LIVE:
@@ -240,11 +240,11 @@ class AgUiApi:
                     yield _frame(placed.event, placed.place)
 
     @staticmethod
-    async def _thread(talk: Talk) -> AgentThread:
-        store = talk.agent.store
+    async def _thread(chat: ChatRun) -> AgentThread:
+        store = chat.agent.store
         if store is None:
-            raise TaskNotFoundError(talk.token.task_id, talk.token.thread_id)
-        return await AgentThread.load(talk.token.thread_id, store)
+            raise TaskNotFoundError(chat.token.task_id, chat.token.thread_id)
+        return await AgentThread.load(chat.token.thread_id, store)
 
 
 def _past(thread: AgentThread, turn: str, first: int) -> Segment | None:
@@ -254,10 +254,10 @@ def _past(thread: AgentThread, turn: str, first: int) -> Segment | None:
 
 
 def _end(
-    reading: _Reading, thread: AgentThread, place: Place, response: AgentResponse[object]
+    reading: _Reading, thread: AgentThread, place: StreamPlace, response: AgentResponse[object]
 ) -> list[Frame]:
     """Return the last events of a run."""
-    segment = segment_at(thread, response.turn, reading.talk.token.sequence)
+    segment = segment_at(thread, response.turn, reading.chat.token.sequence)
     usage = None if segment is None else usage_of(segment.usage)
     if response.pending:
         return _interrupted(reading, thread, place, [interrupt_of(one) for one in response.pending], usage)
@@ -275,7 +275,7 @@ def _end(
     return [_frame(finished, end)]
 
 
-def _end_of_past(reading: _Reading, thread: AgentThread, place: Place, segment: Segment) -> list[Frame]:
+def _end_of_past(reading: _Reading, thread: AgentThread, place: StreamPlace, segment: Segment) -> list[Frame]:
     """Return the last events of a run that was interrupted, and that another run has continued since."""
     interrupts = [interrupt_of(one) for one in segment.pending]
     return _interrupted(reading, thread, place, interrupts, usage_of(segment.usage))
@@ -284,14 +284,14 @@ def _end_of_past(reading: _Reading, thread: AgentThread, place: Place, segment: 
 def _interrupted(
     reading: _Reading,
     thread: AgentThread,
-    place: Place,
+    place: StreamPlace,
     interrupts: list[Interrupt],
     usage: list[TokenUsage] | None,
 ) -> list[Frame]:
     frames = []
     if place.parts == 0:
-        place = Place(sequence=place.sequence, parts=1, cursor=place.cursor)
-        frames.append(_frame(snapshot_of(thread, reading.talk.token.turn, place.sequence), place))
+        place = StreamPlace(sequence=place.sequence, parts=1, cursor=place.cursor)
+        frames.append(_frame(snapshot_of(thread, reading.chat.token.turn, place.sequence), place))
     finished = RunFinishedEvent(
         thread_id=reading.thread_id,
         run_id=reading.run_id,
@@ -315,14 +315,14 @@ def _error_event(error: AgenticError) -> RunErrorEvent:
     return RunErrorEvent(message=mask_known(text_of(error)), code=code)
 
 
-def _frame(event: BaseEvent, place: Place | None) -> Frame:
+def _frame(event: BaseEvent, place: StreamPlace | None) -> Frame:
     data = json_text(event.model_dump(by_alias=True, mode="json"))
     return Frame(data=data, id="" if place is None else place.encode())
 
 
-def _last_place(request: Request) -> Place | None:
+def _last_place(request: Request) -> StreamPlace | None:
     given = request.headers.get("last-event-id")
-    return Place.decode(given) if given else None
+    return StreamPlace.decode(given) if given else None
 
 
 async def _refused(request: Request, exc: Exception) -> Response:

@@ -22,7 +22,7 @@ from ag_ui.core import (
 from agentic.core.agents.responses import AgentChunk, ChunkKind
 from agentic.core.llm.messages import ChatMessage, ToolCall, ToolResult
 from agentic.core.llm.structured import OUTPUT_TOOL
-from agentic.plugins.serve.ag_ui.places import Place, TextState
+from agentic.plugins.serve.ag_ui.places import StreamPlace, TextState
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Placed:
     """An event, and the place of a reader who has it."""
 
     event: BaseEvent
-    place: Place
+    place: StreamPlace
 
 
 class Encoder:
@@ -42,7 +42,9 @@ class Encoder:
         snapshot: Makes the event with all messages before the piece of a number, and that piece.
     """
 
-    def __init__(self, turn: str, place: Place, snapshot: Callable[[int], MessagesSnapshotEvent]) -> None:
+    def __init__(
+        self, turn: str, place: StreamPlace, snapshot: Callable[[int], MessagesSnapshotEvent]
+    ) -> None:
         self._turn = turn
         self._snapshot = snapshot
         self._is_held = False

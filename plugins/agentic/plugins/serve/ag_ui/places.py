@@ -30,7 +30,7 @@ class TextState(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class StreamPlace:
     """How far a reader is in the events of a run.
 
     Attributes:
@@ -54,7 +54,7 @@ class Place:
         return f"{self.sequence}.{self.text:d}.{self.chars}.{self.crc}.{self.parts}.{self.cursor}"
 
     @classmethod
-    def decode(cls, text: str) -> Place:
+    def decode(cls, text: str) -> StreamPlace:
         """Return the place that :meth:`encode` wrote.
 
         Raises:
@@ -67,7 +67,7 @@ class Place:
             raise PlaceError
         return cls(sequence=sequence, text=TextState(state), chars=chars, crc=crc, parts=parts, cursor=cursor)
 
-    def with_text(self, more: str) -> Place:
+    def with_text(self, more: str) -> StreamPlace:
         """Return the place after more text of the open message."""
         crc = zlib.crc32(more.encode(errors="surrogatepass"), self.crc)
         return replace(self, chars=self.chars + len(more), crc=crc)
@@ -77,6 +77,6 @@ class Place:
         begin = text[: self.chars].encode(errors="surrogatepass")
         return len(text) >= self.chars and zlib.crc32(begin) == self.crc
 
-    def after_piece(self) -> Place:
+    def after_piece(self) -> StreamPlace:
         """Return the place after the whole next piece."""
-        return Place(sequence=self.sequence + 1, cursor=self.cursor)
+        return StreamPlace(sequence=self.sequence + 1, cursor=self.cursor)

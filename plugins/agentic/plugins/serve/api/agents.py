@@ -25,7 +25,14 @@ from agentic.executors.serving.answers import json_text
 from agentic.executors.serving.problems import code_of
 from agentic.executors.serving.sse import Frame
 from agentic.mappers import AgentModel, SqlThreadStore, find_agent, list_agents
-from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Call, Endpoint, Group, as_json
+from agentic.plugins.serve.api.endpoints import (
+    PREFIX,
+    BadRequestError,
+    Endpoint,
+    EndpointCall,
+    Group,
+    as_json,
+)
 from agentic.plugins.serve.api.views import (
     AgentDetail,
     AgentView,
@@ -37,7 +44,7 @@ from agentic.plugins.serve.api.views import (
     ThreadQuery,
     ThreadView,
 )
-from agentic.plugins.serve.talks import Talk, Talks
+from agentic.plugins.serve.chat_runs import ChatRun, ChatRuns
 
 BY = "http"
 """The author of answers: a holder of the token."""
@@ -48,9 +55,9 @@ WAIT_S = 60.0
 _LIVE = frozenset({ChunkKind.TEXT, ChunkKind.THINKING, ChunkKind.RESTARTED, ChunkKind.STARTED})
 
 
-def agent_endpoints(talks: Talks) -> Sequence[Endpoint]:
+def agent_endpoints(chats: ChatRuns) -> Sequence[Endpoint]:
     """Return the endpoints of agents and threads."""
-    return [*_of_agents(Conversations(talks)), *_of_threads()]
+    return [*_of_agents(Conversations(chats)), *_of_threads()]
 
 
 def _of_agents(conversations: Conversations) -> Sequence[Endpoint]:
@@ -90,7 +97,7 @@ def _of_threads() -> Sequence[Endpoint]:
     ]  # fmt: skip
 
 
-async def list_them(call: Call) -> Items[AgentView]:
+async def list_them(call: EndpointCall) -> Items[AgentView]:
     """Return the agents of the project."""
 
     def read() -> list[AgentView]:
@@ -100,7 +107,7 @@ async def list_them(call: Call) -> Items[AgentView]:
     return Items[AgentView](items=await in_thread(read))
 
 
-async def show(call: Call) -> AgentDetail:
+async def show(call: EndpointCall) -> AgentDetail:
     """Return an agent."""
 
     def read() -> AgentDetail:
@@ -125,16 +132,16 @@ class Conversations:
     """The endpoints that talk to agents.
 
     Args:
-        talks: Begins runs, and reads them.
+        chats: Begins runs, and reads them.
     """
 
-    def __init__(self, talks: Talks) -> None:
-        self._talks = talks
+    def __init__(self, chats: ChatRuns) -> None:
+        self._chats = chats
 
-    async def say(self, call: Call) -> Response:
+    async def say(self, call: EndpointCall) -> Response:
         """Begin a run; return its answer, its pieces, or at once its token."""
         body: MessageBody = call.body
-        talk = await self._talks.begin(
+        chat = await self._chats.begin(
             call.path("name"),
             _given(body),
             thread_id=body.thread_id,
@@ -142,11 +149,11 @@ class Conversations:
             key=call.key,
         )
         if call.wants_stream:
-            return call.project.streams.response(self._frames(talk, talk.token))
+            return call.project.streams.response(self._frames(chat, chat.token))
         wait_s = 0.0 if body.background else WAIT_S if call.wait_s is None else call.wait_s
-        return await self._answer(call, talk.agent, talk.token, wait_s)
+        return await self._answer(call, chat.agent, chat.token, wait_s)
 
-    async def poll(self, call: Call) -> Response:
+    async def poll(self, call: EndpointCall) -> Response:
         """Return the answer of a run, or the rest of its pieces."""
         agent, token = await self._known(call)
         if not call.wants_stream:
@@ -156,15 +163,15 @@ class Conversations:
             if later.task_id != token.task_id:
                 raise ContinuationTokenError("the Last-Event-ID is of another run; open that one")
             token = later
-        talk = Talk(agent=agent, token=token, is_known=True)
-        return call.project.streams.response(self._frames(talk, token))
+        chat = ChatRun(agent=agent, token=token, is_known=True)
+        return call.project.streams.response(self._frames(chat, token))
 
-    async def cancel(self, call: Call) -> Cancelled:
+    async def cancel(self, call: EndpointCall) -> Cancelled:
         """Stop a run."""
         agent, token = await self._known(call)
         return Cancelled(cancelled=await agent.cancel_background(token, "stopped over HTTP"))
 
-    async def _known(self, call: Call) -> tuple[Agent[Any], ContinuationToken]:
+    async def _known(self, call: EndpointCall) -> tuple[Agent[Any], ContinuationToken]:
         token = ContinuationToken.decode(call.path("token"))
         agent = await call.project.agents.get(call.path("name"))
         if token.agent != agent.name:
@@ -172,9 +179,9 @@ class Conversations:
         return agent, token
 
     async def _answer(
-        self, call: Call, agent: Agent[Any], token: ContinuationToken, wait_s: float
+        self, call: EndpointCall, agent: Agent[Any], token: ContinuationToken, wait_s: float
     ) -> Response:
-        response = await self._talks.answer(agent, token, wait_s)
+        response = await self._chats.answer(agent, token, wait_s)
         text = token.encode()
         if response.status != "in_progress":
             return as_json(AnswerView.of(response, text))
@@ -182,9 +189,9 @@ class Conversations:
         headers = {"location": call.path_to(place, token=text), "retry-after": "1"}
         return as_json(AnswerView.of(response, text), 202, headers)
 
-    async def _frames(self, talk: Talk, token: ContinuationToken) -> AsyncGenerator[Frame, None]:
+    async def _frames(self, chat: ChatRun, token: ContinuationToken) -> AsyncGenerator[Frame, None]:
         try:
-            async with aclosing(self._talks.pieces(talk, token)) as pieces:
+            async with aclosing(self._chats.pieces(chat, token)) as pieces:
                 async for piece in pieces:
                     yield frame_of(piece)
         except AgenticError as exc:
@@ -230,7 +237,7 @@ def _given(body: MessageBody) -> AgentInput:
     ]
 
 
-async def list_threads(call: Call) -> Items[ThreadView]:
+async def list_threads(call: EndpointCall) -> Items[ThreadView]:
     """Return a page of conversations."""
     query: ThreadQuery = call.query
     found = await _store(call).newest(
@@ -240,21 +247,21 @@ async def list_threads(call: Call) -> Items[ThreadView]:
     return Items[ThreadView](items=items, next=items[-1].id if len(found) > query.limit else None)
 
 
-async def show_thread(call: Call) -> ThreadDetail:
+async def show_thread(call: EndpointCall) -> ThreadDetail:
     """Return a conversation."""
     thread = await AgentThread.load(call.path("id"), _store(call))
     facts = _facts(StoredThread(thread.id, thread.metadata))
     return ThreadDetail(**facts, messages=list(thread.messages), pending=list(thread.pending))
 
 
-async def delete_thread(call: Call) -> Response:
+async def delete_thread(call: EndpointCall) -> Response:
     """Remove a conversation."""
     thread = await AgentThread.load(call.path("id"), _store(call))
     await _store(call).delete(thread.id)
     return Response(status_code=204)
 
 
-def _store(call: Call) -> SqlThreadStore:
+def _store(call: EndpointCall) -> SqlThreadStore:
     return SqlThreadStore(call.project.database, project_id=call.project.id)
 
 

@@ -36,7 +36,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class View(BaseModel):
+class AnswerModel(BaseModel):
     """Base of answers."""
 
     model_config = ConfigDict(frozen=True)
@@ -46,7 +46,7 @@ class Nothing(Body):
     """No query parameters."""
 
 
-class Page(Body):
+class PageQuery(Body):
     """The part of a list to return."""
 
     limit: int = Field(default=50, ge=1, le=MAX_LIMIT, description="Most items.")
@@ -54,7 +54,7 @@ class Page(Body):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class EndpointCall:
     """A request to an endpoint.
 
     Attributes:
@@ -123,7 +123,7 @@ class Call:
         return as_json(made, 200 if is_ended else 202, {"location": self.path_to(path, id=name)})
 
 
-Answer = Callable[[Call], Awaitable[BaseModel | Response]]
+Answer = Callable[[EndpointCall], Awaitable[BaseModel | Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +165,7 @@ class Endpoint:
                 body = None if self.takes is None else await read_body(request, self.takes)
             except ValidationError as exc:
                 return misfit(exc)
-            made = await self.answer(Call(project, request, query, body))
+            made = await self.answer(EndpointCall(project, request, query, body))
             return made if isinstance(made, Response) else self.respond(made)
 
         return handle

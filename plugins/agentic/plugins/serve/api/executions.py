@@ -12,13 +12,13 @@ from typing import Any, cast
 from sqlalchemy.orm import Session
 from starlette.responses import Response, StreamingResponse
 
-from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.threads import in_thread
 from agentic.core.types import RunId
 from agentic.executors.agents.catalog import AgentFacts, find_named, put_agent
 from agentic.executors.agents.runner import begin_here
 from agentic.executors.commands.shared.views import execution_row
+from agentic.executors.errors import PipelineBusyError
 from agentic.executors.exports.rows import BATCH_ROWS, choose_table, in_groups, read_records
 from agentic.executors.serving.answers import json_text
 from agentic.executors.serving.project import ServedProject
@@ -38,7 +38,7 @@ from agentic.mappers.catalog.execution_counts import counts_so_far
 from agentic.mappers.catalog.executions import cancel_unbegun
 from agentic.mappers.catalog.pipelines import find_stored, list_pipelines
 from agentic.mappers.runs.reading import LedgerReader
-from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Call, Endpoint, Group
+from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Endpoint, EndpointCall, Group
 from agentic.plugins.serve.api.views import (
     CancelBody,
     Cancelled,
@@ -48,21 +48,10 @@ from agentic.plugins.serve.api.views import (
     Items,
     PipelineView,
     RowQuery,
-    Rows,
+    RowsView,
 )
 
 PIPELINE_PLATFORM = "web"
-
-
-class PipelineBusyError(AgenticError):
-    """A pipeline runs with other inputs."""
-
-    def __init__(self, pipeline: str, execution_id: str) -> None:
-        super().__init__(
-            f"pipeline {pipeline!r} runs with other inputs; wait for execution {execution_id}, or cancel it"
-        )
-        self.pipeline = pipeline
-        self.execution_id = execution_id
 
 
 def execution_endpoints() -> Sequence[Endpoint]:
@@ -88,7 +77,8 @@ def execution_endpoints() -> Sequence[Endpoint]:
             "Cancel an execution; running steps are notified within seconds.", takes=CancelBody,
         ),
         executions(
-            "GET /{id}/rows", rows, Rows, "Return the first rows that an execution stored.", query=RowQuery
+            "GET /{id}/rows", rows, RowsView, "Return the first rows that an execution stored.",
+            query=RowQuery,
         ),
         executions(
             "GET /{id}/rows.jsonl", all_rows, None, "Return all rows of an execution as JSON lines.",
@@ -97,7 +87,7 @@ def execution_endpoints() -> Sequence[Endpoint]:
     ]  # fmt: skip
 
 
-async def pipelines(call: Call) -> Items[PipelineView]:
+async def pipelines(call: EndpointCall) -> Items[PipelineView]:
     """Return the stored pipelines."""
 
     def read() -> list[PipelineView]:
@@ -115,7 +105,7 @@ async def pipelines(call: Call) -> Items[PipelineView]:
     return Items[PipelineView](items=await in_thread(read))
 
 
-async def list_them(call: Call) -> Items[ExecutionView]:
+async def list_them(call: EndpointCall) -> Items[ExecutionView]:
     """Return a page of executions."""
     query: ExecutionQuery = call.query
 
@@ -131,12 +121,12 @@ async def list_them(call: Call) -> Items[ExecutionView]:
     return await in_thread(read)
 
 
-async def show(call: Call) -> ExecutionView:
+async def show(call: EndpointCall) -> ExecutionView:
     """Return an execution."""
     return await in_thread(_show, call.project, call.path("id"))
 
 
-async def start(call: Call) -> Response:
+async def start(call: EndpointCall) -> Response:
     """Start an execution."""
     body: ExecutionBody = call.body
     execution, agent = await in_thread(_create, call.project, body, call.key)
@@ -146,7 +136,7 @@ async def start(call: Call) -> Response:
     return call.started(view, f"{PREFIX}/executions/{{id}}", view.id, is_ended=view.finished_at is not None)
 
 
-async def cancel(call: Call) -> Cancelled:
+async def cancel(call: EndpointCall) -> Cancelled:
     """Cancel an execution."""
     project, execution_id = call.project, call.path("id")
     body: CancelBody = call.body
@@ -161,21 +151,21 @@ async def cancel(call: Call) -> Cancelled:
     return Cancelled(cancelled=await project.runs.handle(execution_id).cancel(body.reason))
 
 
-async def rows(call: Call) -> Rows:
+async def rows(call: EndpointCall) -> RowsView:
     """Return the first rows of an execution."""
     query: RowQuery = call.query
 
-    def read() -> Rows:
+    def read() -> RowsView:
         with call.project.database.reading() as session:
             execution, table = _table(session, call.project, call.path("id"), query.table)
             with closing(read_records(session, table, execution, with_meta=query.meta)) as records:  # type: ignore[type-var]  # a generator
                 found = [dict(one) for one in islice(records, query.limit + 1)]
-            return Rows(table=table.name, rows=found[: query.limit], is_cut=len(found) > query.limit)
+            return RowsView(table=table.name, rows=found[: query.limit], is_cut=len(found) > query.limit)
 
     return await in_thread(read)
 
 
-async def all_rows(call: Call) -> Response:
+async def all_rows(call: EndpointCall) -> Response:
     """Return all rows of an execution, in batches: any number needs the same memory."""
     query: RowQuery = call.query
     project, execution_id = call.project, call.path("id")

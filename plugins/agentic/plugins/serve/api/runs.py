@@ -28,7 +28,7 @@ from agentic.executors.serving.project import ServedProject
 from agentic.executors.serving.sse import Frame
 from agentic.mappers.runs.reading import LedgerReader
 from agentic.mappers.runs.requests import OpenRequest, open_requests
-from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Call, Endpoint, Group
+from agentic.plugins.serve.api.endpoints import PREFIX, BadRequestError, Endpoint, EndpointCall, Group
 from agentic.plugins.serve.api.views import (
     Answered,
     CancelBody,
@@ -42,7 +42,7 @@ from agentic.plugins.serve.api.views import (
     RunBody,
     RunDetail,
     RunQuery,
-    RunView,
+    RunSummary,
     WorkflowView,
 )
 
@@ -66,7 +66,7 @@ def _of_runs() -> Sequence[Endpoint]:
     return [
         offered("GET", workflows, Items[WorkflowView], "List the workflows of the installed plugins."),
         runs(
-            "GET", list_them, Items[RunView], "List runs, also runs of agents, the newest first.",
+            "GET", list_them, Items[RunSummary], "List runs, also runs of agents, the newest first.",
             query=RunQuery,
         ),
         runs(
@@ -99,7 +99,7 @@ def _of_requests() -> Sequence[Endpoint]:
     ]  # fmt: skip
 
 
-async def workflows(call: Call) -> Items[WorkflowView]:
+async def workflows(call: EndpointCall) -> Items[WorkflowView]:
     """Return the workflows of plugins."""
     del call
     return Items[WorkflowView](items=await in_thread(_workflows))
@@ -122,7 +122,7 @@ def _kinds_of(workflow: Workflow | WorkflowDefinition) -> list[Any]:
     return [kind for start in starts for kind in start.input_types]
 
 
-async def list_them(call: Call) -> Items[RunView]:
+async def list_them(call: EndpointCall) -> Items[RunSummary]:
     """Return a page of runs."""
     query: RunQuery = call.query
     try:
@@ -131,18 +131,18 @@ async def list_them(call: Call) -> Items[RunView]:
         known = ", ".join(RunStatus)
         raise BadRequestError(f"no run has the status {query.status!r}; known: {known}") from None
 
-    def read() -> Items[RunView]:
+    def read() -> Items[RunSummary]:
         with call.project.database.reading() as session:
             reader = LedgerReader(session, call.project.id)
             after = None if query.cursor is None else _named(reader, query.cursor)
             found = reader.runs(status=status, workflow=query.workflow, limit=query.limit + 1, after=after)
-        items = [RunView(**_facts(row)) for row in found[: query.limit]]
-        return Items[RunView](items=items, next=items[-1].id if len(found) > query.limit else None)
+        items = [RunSummary(**_facts(row)) for row in found[: query.limit]]
+        return Items[RunSummary](items=items, next=items[-1].id if len(found) > query.limit else None)
 
     return await in_thread(read)
 
 
-async def start(call: Call) -> Response:
+async def start(call: EndpointCall) -> Response:
     """Start a run."""
     body: RunBody = call.body
     if body.workflow.partition(":")[0] in OF_AGENTS:
@@ -167,18 +167,18 @@ def _message(workflow: Workflow | WorkflowDefinition, given: JSONValue) -> objec
     return given  # refused with the types that it could have
 
 
-async def show(call: Call) -> RunDetail:
+async def show(call: EndpointCall) -> RunDetail:
     """Return a run."""
     return await _detail(call.project, await _known(call))
 
 
-async def cancel(call: Call) -> Cancelled:
+async def cancel(call: EndpointCall) -> Cancelled:
     """Cancel a run."""
     body: CancelBody = call.body
     return Cancelled(cancelled=await call.project.runs.handle(await _known(call)).cancel(body.reason))
 
 
-async def events(call: Call) -> Response | Events:
+async def events(call: EndpointCall) -> Response | Events:
     """Return events of a run, once or as a stream."""
     query: EventQuery = call.query
     run_id = await _known(call)
@@ -213,7 +213,7 @@ def _events(project: ServedProject, run_id: RunId, after: int, limit: int) -> li
     return list(islice((one for one in found if cast(int, one["sequence"]) > after), limit))
 
 
-async def list_requests(call: Call) -> Items[RequestView]:
+async def list_requests(call: EndpointCall) -> Items[RequestView]:
     """Return a page of open questions."""
     query: RequestQuery = call.query
 
@@ -230,7 +230,7 @@ async def list_requests(call: Call) -> Items[RequestView]:
     return await in_thread(read)
 
 
-async def answer(call: Call) -> Answered:
+async def answer(call: EndpointCall) -> Answered:
     """Answer a question."""
     body: GivenAnswer = call.body
     request_id = call.path("id")
@@ -263,7 +263,7 @@ def _question(request: OpenRequest) -> RequestView:
     )
 
 
-async def _known(call: Call) -> RunId:
+async def _known(call: EndpointCall) -> RunId:
     return await in_thread(_run_id, call.project, call.path("id"))
 
 

@@ -11,21 +11,21 @@ from agentic.core.agents.responses import AgentResponse
 from agentic.core.llm.messages import ChatMessage
 from agentic.core.llm.usage import TokenUsage
 from agentic.core.types import JSONValue
-from agentic.plugins.serve.api.endpoints import Body, Page, View
+from agentic.plugins.serve.api.endpoints import AnswerModel, Body, PageQuery
 
 MAX_TEXT = 200_000
 
 ItemT = TypeVar("ItemT")
 
 
-class Items(View, Generic[ItemT]):
+class Items(AnswerModel, Generic[ItemT]):
     """A page of a list."""
 
     items: list[ItemT]
     next: str | None = Field(default=None, description="``cursor`` of the next page, if there is one.")
 
 
-class AgentView(View):
+class AgentView(AnswerModel):
     """An agent."""
 
     name: str
@@ -67,7 +67,7 @@ class MessageBody(Body):
     background: bool = Field(default=False, description="Answer at once with a token.")
 
 
-class AnswerView(View):
+class AnswerView(AnswerModel):
     """The answer of an agent."""
 
     agent: str
@@ -98,20 +98,20 @@ class AnswerView(View):
         )
 
 
-class Cancelled(View):
+class Cancelled(AnswerModel):
     """The result of a cancellation."""
 
     cancelled: bool = Field(description="False if it had ended before.")
 
 
-class ThreadQuery(Page):
+class ThreadQuery(PageQuery):
     """Selects threads."""
 
     agent: str | None = None
     user_id: str | None = None
 
 
-class ThreadView(View):
+class ThreadView(AnswerModel):
     """A conversation."""
 
     id: str
@@ -136,7 +136,7 @@ class ExecutionBody(Body):
     inputs: dict[str, JSONValue] = Field(default_factory=dict, description="Of the pipeline.")
 
 
-class ExecutionQuery(Page):
+class ExecutionQuery(PageQuery):
     """Selects executions."""
 
     agent: str | None = None
@@ -144,7 +144,7 @@ class ExecutionQuery(Page):
     status: str | None = None
 
 
-class ExecutionView(View):
+class ExecutionView(AnswerModel):
     """An execution: one run of an agent."""
 
     id: str
@@ -172,7 +172,7 @@ class RowQuery(Body):
     meta: bool = Field(default=False, description="Add times, execution and source of each row.")
 
 
-class Rows(View):
+class RowsView(AnswerModel):
     """Rows of an execution."""
 
     table: str
@@ -180,7 +180,7 @@ class Rows(View):
     is_cut: bool = Field(description="Whether there are more; ``rows.jsonl`` has all.")
 
 
-class WorkflowView(View):
+class WorkflowView(AnswerModel):
     """A workflow of a plugin."""
 
     name: str
@@ -188,7 +188,7 @@ class WorkflowView(View):
     error: str = Field(default="", description="Why it cannot be used.")
 
 
-class PipelineView(View):
+class PipelineView(AnswerModel):
     """A version of a stored pipeline."""
 
     name: str
@@ -204,14 +204,14 @@ class RunBody(Body):
     input: JSONValue = Field(default=None, description="Given to every start executor.")
 
 
-class RunQuery(Page):
+class RunQuery(PageQuery):
     """Selects runs."""
 
     workflow: str | None = None
     status: str | None = None
 
 
-class RunView(View):
+class RunSummary(AnswerModel):
     """A durable run."""
 
     id: str
@@ -226,7 +226,7 @@ class RunView(View):
     note: str | None
 
 
-class RunDetail(RunView):
+class RunDetail(RunSummary):
     """A durable run with its outputs."""
 
     outputs: list[JSONValue]
@@ -245,20 +245,20 @@ class EventQuery(Body):
     limit: int = Field(default=500, ge=1, le=1_000)
 
 
-class Events(View):
+class Events(AnswerModel):
     """Events of a run."""
 
     events: list[dict[str, Any]]
     last: int = Field(description="Sequence of the last one; ``after`` of the next page.")
 
 
-class RequestQuery(Page):
+class RequestQuery(PageQuery):
     """Selects requests."""
 
     run: str | None = Field(default=None, max_length=300, description="Of this run.")
 
 
-class RequestView(View):
+class RequestView(AnswerModel):
     """A question that a run asks people."""
 
     id: str
@@ -278,7 +278,7 @@ class GivenAnswer(Body):
     by: str = Field(default="", max_length=200, description="Name of the person, for the audit.")
 
 
-class Answered(View):
+class Answered(AnswerModel):
     """An answer was taken."""
 
     run_id: str

@@ -39,7 +39,7 @@ IsOwn = Callable[[RequestAnswer], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Talk:
+class ChatRun:
     """One input to an agent, and the run that answers it.
 
     Attributes:
@@ -53,7 +53,7 @@ class Talk:
     is_known: bool
 
 
-class Talks:
+class ChatRuns:
     """The conversations of a served project.
 
     Args:
@@ -71,7 +71,7 @@ class Talks:
         thread_id: str | None = None,
         user_id: str | None = None,
         key: str | None = None,
-    ) -> Talk:
+    ) -> ChatRun:
         """Accept an input, and return at once; the same thread and key give the first one's run.
 
         Args:
@@ -108,7 +108,7 @@ class Talks:
 
     async def _accept(
         self, agent: Agent[Any], given: AgentInput, thread: AgentThread, key: str | None
-    ) -> Talk:
+    ) -> ChatRun:
         first = _kept_count(agent, thread)
         options = RunOptions(allow_background=True, idempotency_key=key or new_id())
         response = await agent.run(given, thread, options=options)
@@ -116,9 +116,9 @@ class Talks:
             raise NotTalkingError(agent.name, "it has no background runs")
         self._project.agents.threads.note(thread.id, response.token.task_id)
         token = response.token if not parted(given)[1] else response.token.after(first)
-        return Talk(agent=agent, token=token, is_known=False)
+        return ChatRun(agent=agent, token=token, is_known=False)
 
-    async def known(self, name: str, thread_id: str, key: str, is_own: IsOwn) -> Talk | None:
+    async def known(self, name: str, thread_id: str, key: str, is_own: IsOwn) -> ChatRun | None:
         """Return the run of a thread and a key, at its beginning; None if it does not exist.
 
         Args:
@@ -141,7 +141,7 @@ class Talks:
         turn, first = _place_of(thread, key, is_own)
         token = new_token(agent.name, task_id, thread_id, turn, None)
         token = token.after(first, (await self._project.bus.state()).last)
-        return Talk(agent=agent, token=token, is_known=True)
+        return ChatRun(agent=agent, token=token, is_known=True)
 
     async def thread(self, talking: TalkingAgent, thread_id: str | None, user_id: str | None) -> AgentThread:
         """Return a thread of an agent: a new one without an id, or if the id is not known.
@@ -180,12 +180,12 @@ class Talks:
             return found
         raise ThreadExistsError(thread_id)
 
-    async def pieces(self, talk: Talk, token: ContinuationToken) -> AsyncGenerator[AgentChunk, None]:
+    async def pieces(self, chat: ChatRun, token: ContinuationToken) -> AsyncGenerator[AgentChunk, None]:
         """Iterate over the pieces after a token, each once; the last one has the answer."""
-        background = talk.agent.background
+        background = chat.agent.background
         if background is None:
-            raise NotTalkingError(talk.agent.name, "it has no background runs")
-        async with aclosing(background.pieces(talk.agent, token)) as found:
+            raise NotTalkingError(chat.agent.name, "it has no background runs")
+        async with aclosing(background.pieces(chat.agent, token)) as found:
             async for piece in found:
                 yield piece
 
