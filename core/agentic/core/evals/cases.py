@@ -184,7 +184,7 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[str, object]]:
     try:
         for row in reader:
             if None in row or None in row.values():
-                raise CasesError(f"{path}, line {reader.line_num}: it has another number of columns")
+                raise CasesError(f"{path}, line {reader.line_num}: it has more or fewer cells than the head")
             yield f"line {reader.line_num}", dict(row)
     except csv.Error as exc:
         raise CasesError(f"{path}, line {reader.line_num} is not CSV: {exc}") from None

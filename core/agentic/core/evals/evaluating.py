@@ -76,7 +76,7 @@ async def evaluate(  # noqa: PLR0913  # the options of an evaluation
     chosen = [_evaluator(one) for one in evaluators]
     labels = [one.label for one in chosen]
     if len({*labels}) < len(labels):
-        raise ValueError(f"two evaluators have one name ({', '.join(labels)}); give one another name")
+        raise ValueError(f"two evaluators have the same name ({', '.join(labels)}); rename one")
     if unknown := [name for name in limits or {} if name not in ("passed", *labels)]:
         raise ValueError(f"limits: {unknown[0]!r} is not an evaluator (known: passed, {', '.join(labels)})")
     if replies != "ask" and recordings is None:

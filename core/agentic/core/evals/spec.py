@@ -243,7 +243,7 @@ class EvalSpec(BaseModel):
     )
     evaluators: tuple[EvaluatorSpec, ...] = Field(min_length=1)
     repeats: PositiveInt = Field(default=1, le=100, description="Tries of each case.")
-    parallel: PositiveInt = Field(default=4, le=100, description="Tries at a time.")
+    parallel: PositiveInt = Field(default=4, le=100, description="Tries in parallel.")
     timeout_s: PositiveFloat = Field(default=300.0, description="Seconds that an answer may take.")
     max_usd: NonNegativeFloat | None = Field(
         default=None, description="Budget of a run in US dollars, judges included."
@@ -274,7 +274,7 @@ class EvalSpec(BaseModel):
     def _names_fit(self) -> Self:
         count = Counter(one.label for one in self.evaluators)
         if twice := [name for name, number in count.items() if number > 1]:
-            raise ValueError(f"two evaluators are called {twice[0]!r}; give one another name")
+            raise ValueError(f"two evaluators are called {twice[0]!r}; rename one")
         if PASSED in count:
             raise ValueError(f"an evaluator cannot be called {PASSED!r}: that is the share of passed tries")
         if unknown := [name for name in self.limits if name not in (PASSED, *count)]:

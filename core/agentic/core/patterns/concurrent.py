@@ -1,4 +1,4 @@
-"""Concurrent: all participants at a time, and an aggregator that sees all their results."""
+"""Concurrent: all participants in parallel, and an aggregator that sees all their results."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ class HandoffBuilder(PatternBuilder):
         )
         if len(role.tools) < len(ways):
             raise InvalidPatternError(
-                self._name, f"two names of {', '.join(ways)} are alike as names of tools; rename one"
+                self._name, f"two of {', '.join(ways)} would be the same tool name; rename one"
             )
         tools = [_handoff_tool(tool, end, told[end]) for tool, end in role.tools.items()]
         return _node_with(given, role, tools, self._name)

@@ -72,10 +72,8 @@ class SandboxLimits(BaseModel):
         le=16 * 1024 * MIB,
         description="Bytes of all its files; more cannot be written.",
     )
-    process_count: int = Field(default=128, ge=4, le=4_096, description="Processes and threads at a time.")
-    file_count: int = Field(
-        default=20_000, ge=100, description="Files and folders that it may have at a time."
-    )
+    process_count: int = Field(default=128, ge=4, le=4_096, description="Most processes and threads at once.")
+    file_count: int = Field(default=20_000, ge=100, description="Most files and folders at once.")
 
 
 class SandboxJob(BaseModel):

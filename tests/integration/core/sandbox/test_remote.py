@@ -261,5 +261,5 @@ async def test_odd_results_of_a_lying_worker_are_refused(result: bytes) -> None:
 async def test_a_worker_that_is_alive_and_never_ends_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "LATE_S", 0.05)
     async with lying(MemoryBus(), protocol.packed("alive")) as sandbox:
-        with pytest.raises(SandboxLostError, match=r"gave no result 0\.05 s after its limit of time"):
+        with pytest.raises(SandboxLostError, match=r"sent no result within 0\.05 s after the time limit"):
             await sandbox.run({}, ["true"], SandboxLimits(time_s=0.05))

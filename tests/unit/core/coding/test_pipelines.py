@@ -127,7 +127,7 @@ async def test_programs_that_meet_in_one_pipeline_are_refused() -> None:
 
     builder = WorkflowBuilder("two programs").set_start(two)
     words("a", "b").connect(builder, two)
-    with pytest.raises(CodingError, match="were given several programs at a time"):
+    with pytest.raises(CodingError, match="were given several programs at once"):
         await builder.build().run("a b")
 
 

@@ -63,7 +63,7 @@ def test_columns_name_the_parts_of_rows() -> None:
         ("a.jsonl", '{"id": "x", "input": 1}\n' * 2, "two cases have the id 'x'"),
         ("a.jsonl", "", "has no cases"),
         ("a.jsonl", '{"id": "a\\nb", "input": 1}', "no line breaks"),
-        ("a.csv", "id,input\nx\n", "line 2: it has another number of columns"),
+        ("a.csv", "id,input\nx\n", "line 2: it has more or fewer cells than the head"),
         ("a.yaml", "a: 1", "is not a list of cases"),
         ("a.txt", "x", r"cases are read from \.jsonl"),
         ("gone/a.csv", None, "cannot be read"),

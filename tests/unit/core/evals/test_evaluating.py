@@ -216,7 +216,7 @@ async def test_a_part_that_the_result_does_not_have_is_no_answer() -> None:
 
 
 async def test_equal_names_and_unknown_limits_are_refused() -> None:
-    with pytest.raises(ValueError, match="two evaluators have one name"):
+    with pytest.raises(ValueError, match="two evaluators have the same name"):
         await evaluate(str.upper, CASES, [ExactEvaluator(), ExactEvaluator()])
     with pytest.raises(ValueError, match="'exakt' is not an evaluator"):
         await evaluate(str.upper, CASES, [ExactEvaluator()], limits={"exakt": 1})

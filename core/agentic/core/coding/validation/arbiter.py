@@ -1,4 +1,4 @@
-"""Best of n: several candidates at a time, and the validators choose one."""
+"""Best of n: several candidates in parallel, and the validators choose one."""
 
 from __future__ import annotations
 

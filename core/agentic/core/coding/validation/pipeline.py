@@ -127,7 +127,7 @@ class _Report(Executor):
         """Make the report of the validators that ran."""
         if len(outputs) != len(ctx.source_ids):
             raise CodingError(
-                f"the validators of {self.id!r} were given several programs at a time; check each in a run "
+                f"the validators of {self.id!r} were given several programs at once; check each in a run "
                 "of its own, such as in the body of a map edge"
             )
         return report_of(dict(zip(ctx.source_ids, outputs, strict=True)), self.validators)

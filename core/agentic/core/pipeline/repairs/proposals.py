@@ -115,7 +115,7 @@ class StaleChangeError(PipelineError, ValueError):
 
     def __init__(self, place: ValuePath) -> None:
         where = ".".join(map(str, place))
-        super().__init__(f"the spec has another value at {where} than the repair replaces; propose it again")
+        super().__init__(f"the value at {where} changed after the repair was proposed; propose it again")
         self.place = place
 
 

@@ -80,7 +80,9 @@ def seccomp_filter(machine: str | None = None) -> bytes:
     """
     machine = machine or platform.machine()
     if machine not in _ARCH:
-        raise SandboxUnavailableError("process", f"its filter of calls does not know the machine {machine!r}")
+        raise SandboxUnavailableError(
+            "process", f"its system call filter does not support machine {machine!r}"
+        )
     steps = [_step(_LOAD, _ARCHITECTURE), _step(_EQUAL, _ARCH[machine], 1, 0), _step(_RETURN, _KILL)]
     steps.append(_step(_LOAD, _NUMBER))
     if machine == "x86_64":

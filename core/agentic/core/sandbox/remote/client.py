@@ -97,7 +97,7 @@ class RemoteSandbox(Sandbox):
         except TimeoutError:
             await self._bus.send(worker, packed("cancel"))
             raise SandboxLostError(
-                self.kind, f"its worker gave no result {LATE_S:g} s after its limit of time"
+                self.kind, f"its worker sent no result within {LATE_S:g} s after the time limit"
             ) from None
         except asyncio.CancelledError:
             await self._cancel(worker, heard)

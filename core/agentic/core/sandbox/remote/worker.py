@@ -111,7 +111,7 @@ class _Worker:
             job = SandboxJob.model_validate_json(content)
         except ValueError:
             raise SandboxFileError(
-                "the worker cannot read the job; update the older one of both sides"
+                "the worker cannot read the job: its version is another one; update the older side"
             ) from None
         for name in SandboxLimits.model_fields if self._most else ():
             asked, most = getattr(job.limits, name), getattr(self._most, name)
