@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, String, column, inspect, select, table
+from sqlalchemy import Connection, String, column, inspect, literal, select, table, union_all
 
 from agentic.core.hooks import PluginRegistry
 from agentic.mappers.errors import MigrationError
@@ -76,26 +76,16 @@ class History:
         config.set_main_option("path_separator", "newline")  # a path may contain a space or a colon
         return config
 
-    def status(self, connection: Connection | None) -> HistoryStatus:
-        """Return the state of the database; None stands for one that does not exist yet.
+    def status(self, database: tuple[str, ...]) -> HistoryStatus:
+        """Return the state of a database that has these revisions: see :func:`applied_revisions`.
 
         Raises:
             MigrationError: A migration can be neither read nor loaded.
         """
         revisions = self._revisions()
         newest = revisions.newest
-        database = self._applied(connection) if connection is not None else ()
         unknown = tuple(revision for revision in database if revision not in revisions.known)
         return HistoryStatus(self.name, _state(database, newest, unknown), database, newest, unknown)
-
-    def _applied(self, connection: Connection) -> tuple[str, ...]:
-        """Return the current revisions of the database, as recorded by Alembic."""
-        if not inspect(connection).has_table(self.version_table):
-            return ()
-        number = column("version_num", String)
-        return tuple(
-            connection.scalars(select(number).select_from(table(self.version_table)).order_by(number))
-        )
 
     def _versions(self) -> Path:
         try:
@@ -132,6 +122,25 @@ def histories(registry: PluginRegistry) -> list[History]:
     platforms = sorted(registry.platforms.values(), key=lambda platform: platform.name)
     brought = [History(platform.name, platform.migrations) for platform in platforms if platform.migrations]
     return [History(CORE, PACKAGE), *brought]
+
+
+def applied_revisions(connection: Connection, wanted: Sequence[History]) -> dict[str, tuple[str, ...]]:
+    """Return the current revisions of the database in each history, as recorded by Alembic.
+
+    Every command asks for them, so two statements have to be enough for any number of histories.
+    """
+    tables = set(inspect(connection).get_table_names())
+    number = column("version_num", String)
+    parts = [
+        select(literal(history.name), number).select_from(table(history.version_table))
+        for history in wanted
+        if history.version_table in tables
+    ]
+    rows = connection.execute(union_all(*parts)).all() if parts else []
+    return {
+        history.name: tuple(sorted(revision for name, revision in rows if name == history.name))
+        for history in wanted
+    }
 
 
 def _state(database: tuple[str, ...], newest: tuple[str, ...], unknown: tuple[str, ...]) -> SchemaState:

@@ -17,7 +17,7 @@ from agentic.core.private import make_private_folder
 from agentic.core.settings import safe_url
 from agentic.mappers import DatabaseNewerError, DatabaseUnavailableError, MigrationError
 from agentic.mappers.database.engine import begun, make_engine, parse_url, reason_of, sqlite_path
-from agentic.migrations.histories import History, SchemaState, histories
+from agentic.migrations.histories import History, SchemaState, applied_revisions, histories
 
 # Alembic logs each step at INFO; callers get the steps as a list.
 logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -79,7 +79,7 @@ def _upgrade(engine: Engine, history: History) -> list[AppliedRevision]:
     with begun(engine, "IMMEDIATE") as connection:
         if connection.dialect.name == "postgresql":
             _take_turn(connection)
-        status = history.status(connection)
+        status = history.status(applied_revisions(connection, [history])[history.name])
         if status.unknown:
             raise DatabaseNewerError(safe_url(str(engine.url)), history.name, ", ".join(status.unknown))
         if status.state is SchemaState.CURRENT:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentic.core.hooks import PluginRegistry
 from agentic.mappers import Database, DatabaseNewerError, DatabaseNotMigratedError
-from agentic.migrations.histories import HistoryStatus, SchemaState, histories
+from agentic.migrations.histories import HistoryStatus, SchemaState, applied_revisions, histories
 
 
 def schema_status(database: Database, registry: PluginRegistry) -> list[HistoryStatus]:
@@ -18,9 +18,10 @@ def schema_status(database: Database, registry: PluginRegistry) -> list[HistoryS
     """
     wanted = histories(registry)
     if database.is_missing:
-        return [history.status(None) for history in wanted]
+        return [history.status(()) for history in wanted]
     with database.reading() as session:
-        return [history.status(session.connection()) for history in wanted]
+        applied = applied_revisions(session.connection(), wanted)
+    return [history.status(applied[history.name]) for history in wanted]
 
 
 def require_current(database: Database, registry: PluginRegistry) -> None:
