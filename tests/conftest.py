@@ -25,6 +25,7 @@ from tests.databases import (
     migrated_url,
     postgres,
 )
+from tests.property.graph.effort import EFFORT, QUICK
 
 from agentic.core import masking
 from agentic.core.garbage import NEW_OBJECTS
@@ -44,6 +45,7 @@ Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 
 # How long an example takes is the machine's business.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("any machine"), max_examples=33)
 settings.load_profile("any machine")
 
 # The tests start hundreds of Python processes; without compiled files each takes twice as long.
@@ -70,12 +72,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave slow tests to `make test-all`, unless their file is asked for."""
-    if config.getoption("--slow") or any(names_a_file(argument) for argument in config.args):
+    if not is_quick(config):
         return
     slow = {item for item in items if is_slow(item)}
     if slow:
         config.hook.pytest_deselected(items=list(slow))
         items[:] = [item for item in items if item not in slow]
+
+
+def is_quick(config: pytest.Config) -> bool:
+    """Whether slow tests, and two thirds of the examples of properties, are left to `make test-all`."""
+    return not config.getoption("--slow") and not any(names_a_file(argument) for argument in config.args)
 
 
 def names_a_file(argument: str) -> bool:
@@ -97,8 +104,14 @@ def is_slow(item: pytest.Item) -> bool:
     return is_on_postgresql and not is_only_there and is_of_them and item.path.name != "test_mapper.py"
 
 
-def pytest_configure() -> None:
-    """Work in memory; listen to the signals that tests send: what a shell puts in the background does not."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Look at few examples unless all are wanted; work in memory; listen to the signals that tests send.
+
+    What a shell puts in the background does not listen to them.
+    """
+    if is_quick(config) and EFFORT == 1:
+        os.environ[QUICK] = "1"
+        settings.load_profile("quick")
     if is_roomy(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):

@@ -1,7 +1,7 @@
 """How many examples a property looks at.
 
-A run of the suite looks at the same ones each time. ``PROPERTY_EFFORT=20`` looks at twenty times as many, new
-ones each time.
+A run of the whole suite looks at the same ones each time; `make test` looks at a third of them.
+``PROPERTY_EFFORT=20`` looks at twenty times as many, new ones each time.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import os
 from hypothesis import HealthCheck, settings
 
 EFFORT = int(os.environ.get("PROPERTY_EFFORT", "1"))
+QUICK = "QUICK_PROPERTIES"
+"""In the environment of a run that looks at a third of the examples: see ``tests/conftest.py``."""
 
 
 def examples(count: int) -> settings:
     """Return the settings of a property that usually looks at ``count`` examples."""
     return settings(
-        max_examples=count * EFFORT,
+        max_examples=-(-count // 3) if os.environ.get(QUICK) else count * EFFORT,
         derandomize=EFFORT == 1,
         database=None,
         deadline=None,

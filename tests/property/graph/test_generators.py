@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.property.graph.effort import examples
@@ -61,6 +62,7 @@ EXPECTED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_each_kind_of_edge_and_event_is_in_at_least_one_graph_of_twenty() -> None:
     found = Counter[str]()
     count = 0
