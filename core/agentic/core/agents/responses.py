@@ -126,6 +126,8 @@ class SpokenOutput(BaseModel):
     Agents that are workflows answer with its text, and agents in a graph take it as a conversation.
     """
 
+    __wire_name__ = "agentic.core.agents.responses.SpokenOutput"
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     usage: TokenUsage = Field(default=TokenUsage(), description="The use of models for it.")

@@ -22,6 +22,8 @@ class ContinuationToken(BaseModel):
     sender may read the thread.
     """
 
+    __wire_name__ = "agentic.core.agents.background.token.ContinuationToken"
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     version: Literal[1] = 1

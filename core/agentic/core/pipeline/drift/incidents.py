@@ -16,6 +16,8 @@ class DriftAnswer(StrEnum):
     them as they are, and learns that this is healthy. ``STOP`` leaves them.
     """
 
+    __wire_name__ = "agentic.core.pipeline.drift.incidents.DriftAnswer"
+
     RESUME = "resume"
     ACCEPT = "accept"
     STOP = "stop"
@@ -26,6 +28,8 @@ class RepairAnswer(StrEnum):
 
     ``REPAIR`` applies it and fetches the pages; the others are as in :class:`DriftAnswer`, without it.
     """
+
+    __wire_name__ = "agentic.core.pipeline.drift.incidents.RepairAnswer"
 
     REPAIR = "repair"
     RESUME = "resume"
