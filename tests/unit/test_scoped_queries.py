@@ -89,7 +89,7 @@ UNSCOPED = {
     "mappers.upserts.target:stored": "it is about a table's key, which begins with the project",
     "mappers.vault.environment:_project_names": "it finds which project the name of a variable means",
     "mappers.vault.rotation:unreadable": OPERATOR,
-    "migrations.histories:_applied": "it reads Alembic's table",
+    "migrations.histories:applied_revisions": "it reads Alembic's tables",
     "migrations.runner:_take_turn": "it reads no table",
 }
 """Where a statement names no project, and why that is right."""
