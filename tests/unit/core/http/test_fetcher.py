@@ -580,7 +580,7 @@ async def test_who_waits_for_a_part_of_a_host_keeps_nobody_from_the_others() -> 
     async def wait(seconds: float) -> None:
         waits.set()
         await go_on.wait()
-        await world.clock.sleep(seconds)
+        world.clock.now += seconds
 
     world = Script(reply)
     fetcher = world.fetcher(
