@@ -30,7 +30,7 @@ from agentic.core.types import JSONValue
 
 
 class WebSettings(BaseModel):
-    """The config of a web agent: a pipeline, its inputs, and manners of its own."""
+    """The config of a web agent: a pipeline, its inputs, and its own HTTP policy."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -45,7 +45,7 @@ class WebSettings(BaseModel):
 
     @cached_property
     def spec(self) -> PipelineSpec:
-        """The pipeline, checked against the installed actors, with the agent's manners.
+        """The pipeline, checked against the installed actors, with the agent's HTTP policy.
 
         Raises:
             SpecError: It cannot be used.
