@@ -80,13 +80,15 @@ def learn_profiles(
     is_postgresql = session.get_bind().dialect.name == "postgresql"
     insert = insert_into(CrawlProfileModel, is_postgresql=is_postgresql)
     # In one order, so that two executions that end at the same time wait in turn.
-    for kind, summary in sorted(load_crawl_watch(crawl.watch).summaries().items()):
+    summaries = load_crawl_watch(crawl.watch).summaries()
+    for kind, summary in sorted(summaries.items()):
         profile = learnt(known.get(kind, KindProfile()), execution.id, summary, marks.get(kind))
         learned = {"profile": clean_text(profile.model_dump_json()), "updated_at": utc_now()}
         row = {"project_id": execution.project_id, "agent_id": execution.agent_id, "kind": kind, **learned}
         # Another execution of the agent may end at the same time: the later one counts.
         session.execute(insert.values(**row).on_conflict_do_update(index_elements=_KEY, set_=learned))
-    _forget_oldest(session, execution)
+    if len(known) + len(summaries) > KEPT_KINDS:
+        _forget_oldest(session, execution)
 
 
 def _read(text: str) -> KindProfile | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentic.core.pipeline.drift.incidents import Incident
@@ -38,12 +38,15 @@ class CrawlWatch:
     kinds: dict[str, KindWatch] = field(default_factory=dict)
 
     def note(
-        self, pages: Iterable[WatchedPage], expectations: Mapping[str, Expectation]
+        self, pages: Sequence[WatchedPage], expectations: Mapping[str, Expectation]
     ) -> Sequence[Incident]:
         """Take pages in the order of their end; return the incidents that begin with them."""
+        usual = self._note_usual(pages, expectations)
         found = []
         for page in pages:
             kind = page.sight.kind
+            if kind.key in usual:
+                continue
             watch = self.kinds.get(kind.key)
             if watch is None:
                 if len(self.kinds) >= MAX_KINDS:
@@ -58,6 +61,19 @@ class CrawlWatch:
             if incident is not None:
                 found.append(incident)
         return found
+
+    def _note_usual(
+        self, pages: Sequence[WatchedPage], expectations: Mapping[str, Expectation]
+    ) -> Collection[str]:
+        """Take the pages of each kind without a sign of drift on any of them; return these kinds."""
+        looks: dict[str, list[tuple[PageSight, Sequence[Mapping[str, JSONValue]]]]] = {}
+        for page in pages:
+            looks.setdefault(page.sight.kind.key, []).append((page.sight, page.items))
+        return {
+            key
+            for key, those in looks.items()
+            if (watch := self.kinds.get(key)) and watch.note_usual(those, expectations.get(key, _UNKNOWN))
+        }
 
     @property
     def incidents(self) -> Sequence[Incident]:

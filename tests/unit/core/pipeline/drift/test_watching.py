@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from itertools import cycle
 from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.unit.core.pipeline.drift.healthy import (
     KIND,
     MARKERS,
@@ -17,7 +20,8 @@ from agentic.core.pipeline.drift.crawls import CrawlWatch, load_crawl_watch
 from agentic.core.pipeline.drift.incidents import Cause
 from agentic.core.pipeline.drift.profiles import Expectation, KindProfile, inherited, learnt
 from agentic.core.pipeline.drift.sights import marks_of
-from agentic.core.pipeline.drift.watching import STRONG, WEAK
+from agentic.core.pipeline.drift.values import seen_items
+from agentic.core.pipeline.drift.watching import STRONG, WEAK, KindWatch
 from agentic.core.pipeline.spec.spec import DetailRules
 from agentic.core.types import JSONValue
 
@@ -62,6 +66,51 @@ def test_a_field_alarms_by_missing_type_size_value_and_repetition(
     assert {one.field for one in seen.incident.faults} == fields
     assert seen.incident.faults[0].fault == fault
     assert seen.incident.cause is Cause.LAYOUT
+
+
+ODD_PAGES: tuple[dict[str, JSONValue], ...] = (
+    {"title": None},
+    {"title": ""},
+    {"title": "The same lamp"},
+    {"price": float("nan")},
+    {"price": True},
+    {"price": 10**9},
+    {"colours": []},
+    {"colours": {"red": 1}},
+    {"currency": "CHF"},
+    {"stock": 3},
+)
+
+
+@given(
+    odd=st.dictionaries(st.integers(min_value=0, max_value=79), st.sampled_from(ODD_PAGES), max_size=8),
+    sizes=st.lists(st.integers(min_value=1, max_value=30), min_size=1, max_size=8),
+    is_known=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_pages_that_are_taken_at_once_count_as_one_after_the_other(
+    profile: KindProfile, odd: dict[int, dict[str, JSONValue]], sizes: list[int], is_known: bool
+) -> None:
+    run = pages(item(number, **odd.get(number, {})) for number in range(80))
+    expected = Expectation(profile if is_known else KindProfile())
+    alone, together = KindWatch(KIND.label), CrawlWatch()
+    for one in run:
+        alone.note(one.sight, seen_items(one.items), (one.key, one.url, one.content_hash), expected)
+    left = run
+    for size in cycle(sizes):
+        together.note(left[:size], {KIND.key: expected})
+        if not (left := left[size:]):
+            break
+    assert together.kinds[KIND.key] == alone
+
+
+def test_healthy_pages_are_taken_at_once(profile: KindProfile) -> None:
+    watch, expected = KindWatch(KIND.label), Expectation(profile)
+    run = pages(item(number) for number in range(80))
+    for one in run[:8]:
+        watch.note(one.sight, seen_items(one.items), (one.key, one.url, one.content_hash), expected)
+    assert watch.note_usual([(one.sight, one.items) for one in run[8:]], expected)
+    assert watch.pages == 80
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 10**400], ids=["nan", "infinity", "long"])
