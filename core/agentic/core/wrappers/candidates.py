@@ -21,7 +21,7 @@ MAX_COLUMNS = 4
 """Elements of one name side by side that may be columns: of a table without classes."""
 
 MAX_TEXT_CHARS = 4_000
-MAX_LEVELS = 4
+MAX_LEVELS = 8
 MAX_FORM_CHARS = 100
 _AMOUNTS = str.maketrans("", "", "0123456789.,'’")
 _EMPTY = frozenset(["br", "hr", "img", "input", "link", "meta", "button", "path"])
@@ -125,21 +125,27 @@ class Candidates:
         return (numbers for numbers in by.values() if 2 <= len(numbers) <= MAX_GROUP)
 
 
-def has_twin(tree: PageTree, number: int) -> bool:
-    """Return whether an element is one of several alike: in a block beside it stands a text of the same form.
+def twin_of(tree: PageTree, number: int) -> int | None:
+    """Return the element in a block beside an element that has a text of the same form; None without any.
 
     Prices of other products are alike, and a price and the number of its reviews are not.
     """
-    form, path = _form(tree.text(number)), [tree.tags[number]]
+    form, path = _form(tree.text(number)), [_look(tree, number)]
     inner = number
     for outer in islice(tree.ancestors(number), MAX_LEVELS):
-        beside = [one for one in tree.children[outer] if one != inner and tree.tags[one] == path[0]]
-        for tag in path[1:]:
-            beside = [below for one in beside for below in tree.children[one] if tree.tags[below] == tag]
-        if any(tree.length(one) <= MAX_FORM_CHARS and _form(tree.text(one)) == form for one in beside):
-            return True
-        inner, path = outer, [tree.tags[outer], *path]
-    return False
+        beside = [one for one in tree.children[outer] if one != inner and _look(tree, one) == path[0]]
+        for look in path[1:]:
+            beside = [below for one in beside for below in tree.children[one] if _look(tree, below) == look]
+        short = (one for one in beside if tree.length(one) <= MAX_FORM_CHARS)
+        twin = next((one for one in short if _form(tree.text(one)) == form), None)
+        if twin is not None:
+            return twin
+        inner, path = outer, [_look(tree, outer), *path]
+    return None
+
+
+def _look(tree: PageTree, number: int) -> tuple[str, tuple[str, ...]]:
+    return tree.tags[number], _names_of_class(tree, number)[:1]
 
 
 def _form(text: str) -> str:
@@ -153,7 +159,7 @@ def _form(text: str) -> str:
 
 def _names_of_class(tree: PageTree, number: int) -> tuple[str, ...]:
     """Return the first class of an element, and all of them: items differ by the last, columns by any."""
-    for key, value in tree.attributes[number]:
+    for key, value in tree.attributes_at(number):
         if key == "class" and value:
             first, _, others = value.partition(" ")
             return ("." + first, "." + value) if others else ("." + first,)

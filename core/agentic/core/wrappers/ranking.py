@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 from agentic.core.types import JSONValue
-from agentic.core.wrappers.candidates import Candidate, Candidates, has_twin
+from agentic.core.wrappers.candidates import Candidate, Candidates, twin_of
 from agentic.core.wrappers.data import read_data_values
 from agentic.core.wrappers.locators import Locator, LocatorKind
 from agentic.core.wrappers.scoring import (
@@ -28,8 +28,11 @@ from agentic.core.wrappers.selecting import SelectorIndex
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.values import (
     AGREES,
+    ROUNDED,
     Kind,
     agreement,
+    days_of,
+    is_day,
     is_telling,
     likeness,
     read_value,
@@ -57,7 +60,6 @@ MIN_NAMED = 5
 MAX_SCORED = 80
 SHORT = 40
 ORDER = FEATURES.index("order")
-HINT_NEAR = FEATURES.index("hint_near")
 MAX_TIMES = 8.0
 """Limit for how much longer or shorter a value is than earlier values, unless it is the stored one."""
 
@@ -69,7 +71,7 @@ class Ranked(NamedTuple):
         candidate: The elements.
         score: Logarithm of its odds against "the field is not on this page".
         agrees: How far it agrees with the stored value, from 0 to 1.
-        bonus: The part of the score for the digits of the stored value.
+        bonus: The part of the score for the digits or the label of the stored value.
     """
 
     candidate: Candidate
@@ -218,27 +220,37 @@ class CandidateTable:
 
     @cached_property
     def bonuses(self) -> Sequence[float]:
-        """How much it says, for each candidate, that it has the digits of the stored value."""
-        found = [0.0] * len(self.rows)
+        """How much the digits or the label of the stored value say for each candidate."""
+        fit = [at for at, agrees in enumerate(self.agreed) if agrees >= self._least]
+        if not fit or not isinstance(self.known, int | float | str):
+            return [0.0] * len(self.rows)
         says = TELLING_DIGITS.get(telling_digits(self.known), 0.0)
-        if isinstance(self.known, str) and not says and len(self.known) >= MIN_NAMED:
-            for at, agrees in enumerate(self.agreed):
-                is_named = agrees >= AGREES and self.scorer.is_labelled(self.candidates[at].numbers[0])
-                found[at] = TELLING_NAME * is_named
-            return found
-        fit = [at for at, agrees in enumerate(self.agreed) if says and agrees >= self._least]
-        places = [self.candidates[at].numbers[0] for at in fit]
-        tree = self.scorer.tree
-        if not places or not all(tree.is_within(inner, outer) for outer, inner in pairwise(places)):
-            return found
-        is_named = any(
-            self.rows[at][HINT_NEAR] or self.scorer.is_labelled(place)
-            for at, place in zip(fit, places, strict=True)
-        )
-        bonus = says if is_named or not has_twin(tree, places[-1]) else -says
-        for at in fit:
-            found[at] = bonus
-        return found
+        if isinstance(self.known, str) and not says:
+            named = TELLING_NAME if len(self.known) >= MIN_NAMED else 0.0
+            given = {at: named * self.scorer.is_labelled(self.candidates[at].numbers[0]) for at in fit}
+        else:
+            given = self._by_digits(fit, says)
+        return [given.get(at, 0.0) for at in range(len(self.rows))]
+
+    def _by_digits(self, fit: Sequence[int], says: float) -> dict[int, float]:
+        """Return how much it says that candidates have some digits; one of many alike loses by it."""
+        is_within = self.scorer.tree.is_within
+        places = {at: self.candidates[at].numbers[0] for at in fit}
+        if says and not all(is_within(inner, outer) for outer, inner in pairwise(places.values())):
+            return {}
+        alike = [place for place in places.values() if self._is_one_of_many(place)]
+        worth = says or TELLING_NAME
+        return {
+            at: -worth if any(is_within(inner, place) for inner in alike) else says
+            for at, place in places.items()
+        }
+
+    def _is_one_of_many(self, place: int) -> bool:
+        """Return whether an element has a twin with the same label, or no label of the field."""
+        tree, twin = self.scorer.tree, twin_of(self.scorer.tree, place)
+        if twin is None:
+            return False
+        return not self.scorer.is_labelled(place) or tree.label_words(place) == tree.label_words(twin)
 
     def ranked(self) -> list[Ranked]:
         """Return the candidates with their scores, the best first."""
@@ -289,15 +301,32 @@ def _most_like(tree: PageTree, aim: Aim, candidates: list[Candidate], known: JSO
         return candidates
     learnt = aim.fingerprint
     near = tree.nearness_to(aim.words)
-    wanted = {plain(str(one)) for one in (known if isinstance(known, list) else [known])} | aim.seen
-    longest = 2 * max(map(len, wanted)) + SHORT
+    is_wanted = _wanted(tree, aim, known)
     tag = learnt.path[0] if learnt.path else ""
 
     def cheap(one: Candidate) -> float:
         first = one.numbers[0]
-        is_wanted = tree.length(first) < longest and tree.plain(first) in wanted
         alike = 3 * math.exp(-1.2 * abs(one.size - learnt.length)) + 2 * likeness(one.shape, learnt.shape)
-        return alike + 2 * near[first] + (tree.tags[first] == tag) + 10 * is_wanted
+        return alike + 2 * near[first] + (tree.tags[first] == tag) + 10 * is_wanted(one)
 
     kept = sorted(range(len(candidates)), key=lambda index: -cheap(candidates[index]))[:MAX_SCORED]
     return [candidates[index] for index in sorted(kept)]
+
+
+def _wanted(tree: PageTree, aim: Aim, known: JSONValue) -> Callable[[Candidate], bool]:
+    """Return a quick check for the stored value, or for a value of another page."""
+    if aim.kind is not Kind.TEXT and not aim.is_list:
+        return lambda one: known is not None and agreement(aim.kind, one.texts, known) >= ROUNDED
+    wanted = {plain(str(one)) for one in (known if isinstance(known, list) else [known])} | aim.seen
+    longest = 2 * max(map(len, wanted)) + SHORT
+    value = plain(known) if isinstance(known, str) and len(known) >= MIN_NAMED else ""
+    days = days_of(known) if isinstance(known, str) else frozenset()
+
+    def is_wanted(one: Candidate) -> bool:
+        first = one.numbers[0]
+        if tree.length(first) >= longest:
+            return False
+        shown = tree.plain(first)
+        return shown in wanted or (value != "" and value in shown) or is_day(one.texts[0], days)
+
+    return is_wanted

@@ -19,6 +19,9 @@ ATTRIBUTES = (
 )  # fmt: skip
 """Attributes whose values describe an element, the most durable first."""
 
+MANY = 32
+"""Conditions from which it takes less time to read the names of all elements of a page."""
+
 MAX_CLASSES = 8
 MAX_SCOPES = 8
 MAX_FOUND = 24
@@ -112,7 +115,7 @@ class SelectorIndex:
 
     def atoms(self, number: int) -> tuple[Atom, ...]:
         """Return the conditions that an element fulfils."""
-        one = self.tree.tags[number], self.tree.attributes[number]
+        one = self.tree.tags[number], self.tree.attributes_at(number)
         found = self._known_atoms.get(one)
         if found is None:
             found = self._known_atoms[one] = tuple(
@@ -135,6 +138,10 @@ class SelectorIndex:
         return found
 
     def _find(self, atom: Atom) -> list[int]:
+        if "_parts" not in self.__dict__ and len(self._known_elements) < MANY and atom.tag != "*":
+            # A further page is asked for a few conditions: to read the names of all elements takes longer.
+            numbers = self.tree.numbers
+            return [numbers[one] for one in self.tree.document.select(atom.css) if one in numbers]
         match atom.kind:
             case "tag":
                 return self._parts.get(("tag", atom.tag), [])

@@ -218,14 +218,24 @@ class PageTree:
         """The attributes of each element; the parts of a list of names are joined by blanks."""
         return [_attributes_of(element) for element in self.elements]
 
+    def attributes_at(self, number: int) -> tuple[tuple[str, str], ...]:
+        """Return the attributes of one element; a further page of a repair is asked for a few."""
+        if "attributes" in self.__dict__:
+            return self.attributes[number]
+        return _attributes_of(self.elements[number])
+
     @cached_property
     def names(self) -> Sequence[tuple[str, ...]]:
         """The words in the class, id, itemprop, data attributes and the like of each element."""
         known: dict[tuple[tuple[str, str], ...], tuple[str, ...]] = {(): ()}
+        found = []
         for given in self.attributes:
-            if given not in known:
-                known[given] = tuple(dict.fromkeys(_names_of(given)))
-        return [known[given] for given in self.attributes]
+            naming = tuple([one for one in given if one[0] in NAMING or one[0].startswith("data-")])
+            names = known.get(naming)
+            if names is None:
+                names = known[naming] = tuple(dict.fromkeys(_names_of(naming)))
+            found.append(names)
+        return found
 
     @cached_property
     def frequencies(self) -> Counter[str]:
@@ -259,7 +269,7 @@ class PageTree:
         """Return the names of one element; a crawl asks for a few, and does not read all."""
         if "names" in self.__dict__:
             return self.names[number]
-        return tuple(dict.fromkeys(_names_of(_attributes_of(self.elements[number]))))
+        return tuple(dict.fromkeys(_names_of(self.attributes_at(number))))
 
     @cached_property
     def headings(self) -> Sequence[str]:

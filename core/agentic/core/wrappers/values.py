@@ -174,6 +174,11 @@ def _texts(found: str, a: str, known: str) -> float:
     return 0.97 * shared
 
 
+def is_day(text: str, days: frozenset[str]) -> bool:
+    """Return whether a text names one of some days."""
+    return bool(days) and not days.isdisjoint(days_of(text))
+
+
 def _is_same_day(one: frozenset[str], other: frozenset[str]) -> bool:
     return not one.isdisjoint(other) and min(len(one), len(other)) == 1
 
@@ -259,6 +264,8 @@ Shape = tuple[float, float, float, float, float, float]
 
 def shape_of(texts: Sequence[str]) -> Shape:
     """Return how texts look: digits first, digits at all, full stops, words, commas, capitals first."""
+    if len(texts) == 1:  # as most candidates
+        return _shape_of_one(texts[0])
     count = len(texts) or 1
     numeric = digits = stops = words = commas = capitals = 0
     for text in texts:
@@ -276,6 +283,18 @@ def shape_of(texts: Sequence[str]) -> Shape:
         math.log1p(words / count) / 3,
         min(1.0, commas / count / 3),
         capitals / count,
+    )
+
+
+def _shape_of_one(text: str) -> Shape:
+    first = text[:1]
+    return (
+        float(first.isnumeric()),
+        float(_has_digit(text)),
+        float(text.endswith(_STOPS)),
+        math.log1p(text.count(" ") + 1) / 3,
+        min(1.0, text.count(",") / 3),
+        float(first.isupper()),
     )
 
 

@@ -129,6 +129,32 @@ def test_amount_of_another_product_is_not_taken_for_one_that_is_gone(known: int)
     assert {name for name in found if name in KINDS} == set()
 
 
+@pytest.mark.parametrize("cards", ["div", "div class='card'"])
+def test_few_stars_of_another_product_are_not_taken_for_those_of_this_one(cards: str) -> None:
+    tag = cards.split(maxsplit=1)[0]
+    place = Locator(LocatorKind.CSS, ".stars")
+    known = {"rating": Wrapper("rating", Kind.NUMBER, locators=(place,))}
+    for number in range(3):
+        tree = tree_of("<main><h1>Table</h1><p class='stars'>5 of 5 stars</p><p>Made of oak.</p></main>")
+        known = learn(known, Observation(tree, str(number), {"rating": place.find(tree)}, {"rating": 5.0}))
+    others = "".join(
+        f"<{cards}><b>{name}</b><p class='rating'>{stars} of 5 stars</p></{tag}>"
+        for name, stars in (("Box", 5), ("Lamp", 4), ("Rug", 3))
+    )
+    html = f"<main><h1>Table</h1><p>Made of oak.</p></main><section>{others}</section>"
+    result = repair(known, [StoredPage(tree_of(html), {"rating": 5.0})], ["rating"])["rating"]
+    assert isinstance(result, Abstained)
+
+
+def test_value_that_is_written_otherwise_is_found_among_many_texts() -> None:
+    row = PRODUCTS[0]
+    texts = "".join(f"<p>March {at}, 2021</p><p>${at}.00</p>" for at in range(1, 150))
+    html = _new(row, _euros, 1).replace("<section>", f"<div class='z9'>{texts}</div><section>")
+    found = _found([html], [row])
+    assert found["released"] == ("5. März 2024",)
+    assert found["price"] == ("1.299,00 €",)
+
+
 def test_place_of_a_plainer_field_is_not_taken_for_another_one() -> None:
     row: Row = {"title": "Aurora Desk", "price": 1299.0}
     html = _new(PRODUCTS[0]).replace("css-4d", "price").replace("<del class='css-5e'>$1,499.00</del>", "")
