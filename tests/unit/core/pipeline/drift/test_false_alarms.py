@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import exp, lgamma, log, sqrt
+from operator import mul
 from random import Random
 
 import pytest
 from tests.unit.core.pipeline.drift.healthy import optional, page, pages, profile_of, spread, watched
 
 from agentic.core.pipeline.drift.incidents import Cause
+from agentic.core.pipeline.drift.sequential import SPREAD
 from agentic.core.types import JSONValue
 
 FIELDS = 8
@@ -45,6 +48,51 @@ def test_a_field_that_breaks_on_all_pages_alarms_within_ten_of_them(
         assert seen.pages > 15
         assert seen.incident.cause is Cause.LAYOUT
         assert [fault.field for fault in seen.incident.faults] == ["f0"]
+
+
+@pytest.mark.parametrize(("learnt", "missing", "count"), [(20, 0, 7), (20, 1, 10), (30, 2, 10)])
+def test_a_field_that_few_learnt_pages_lack_alarms_within_ten_pages(
+    learnt: int, missing: int, count: int
+) -> None:
+    known = [{"title": f"t{number}", "price": None if number < missing else 1.0} for number in range(learnt)]
+    broken: list[dict[str, JSONValue]] = [{"title": f"t{number}", "price": None} for number in range(20)]
+    assert watched(pages(broken), profile_of([pages(known)])).pages == count
+    assert chance_of_ten_missing(learnt, missing) <= 1 / 1_000
+
+
+def test_no_test_is_as_fast_for_a_field_that_two_of_twenty_learnt_pages_lack() -> None:
+    assert chance_of_ten_missing(20, 2) >= 1.5 / 1_000
+
+
+def chance_of_ten_missing(learnt: int, missing: int, cells: int = 100) -> float:
+    """Return how likely a healthy run lacks a field on ten pages in sequence, after one run with this count.
+
+    Every test that alarms within ten missing pages alarms in such a run. The rate has Jeffreys' prior, and
+    the rates of the two runs differ as in ``spread``.
+    """
+    rates = [(cell + 0.5) / cells for cell in range(cells)]
+    chances = [chance_of_sequence(rate) for rate in rates]
+    weight = total = 0.0
+    for mean in rates:
+        a, b = mean / SPREAD, (1 - mean) / SPREAD
+        likely = exp(log_beta(a + missing, b + learnt - missing) - log_beta(a, b)) / sqrt(mean * (1 - mean))
+        densities = [exp((a - 1) * log(rate) + (b - 1) * log(1 - rate) - log_beta(a, b)) for rate in rates]
+        weight += likely
+        total += likely * sum(map(mul, densities, chances)) / cells
+    return total / weight
+
+
+def chance_of_sequence(rate: float, length: int = 10, count: int = 60) -> float:
+    """Return how likely ``length`` of ``count`` pages in sequence lack a field that each lacks at a rate."""
+    none = [1.0] * (count + 1)  # after so many pages
+    for number in range(length, count + 1):
+        before = 1.0 if number == length else none[number - length - 1] * (1 - rate)
+        none[number] = none[number - 1] - before * rate**length
+    return 1 - none[count]
+
+
+def log_beta(a: float, b: float) -> float:
+    return lgamma(a) + lgamma(b) - lgamma(a + b)
 
 
 @pytest.mark.parametrize(("rate", "most"), [(0.3, 12), (0.5, 16)])
