@@ -14,7 +14,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.integration.executors.example_sites import SITES, ExampleSite, Value, serve
+from tests.integration.executors.example_lists import SITES
+from tests.integration.executors.example_sites import ExampleSite, Value, serve
 
 from agentic.core.errors import AgenticError
 from agentic.core.pipeline import IntentSpec

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.bench.build_examples import built, measured
-from tests.integration.executors.example_sites import COUNT, SITES, TITLES, serve
+from tests.integration.executors.example_lists import SITES
+from tests.integration.executors.example_sites import COUNT, TITLES, serve
 from typer.testing import CliRunner, Result
 
 from agentic.core.cli.main import build_app
@@ -19,6 +20,7 @@ LONE = {
     "data_of_a_script_only": {"title", "price", "maker"},
     "values_in_meta_only": {"author"},
     "classes_that_change_on_each_page": {"title"},
+    "months_as_rows_of_their_own": {"day"},
     "pages_without_any_names": {"title"},
 }
 """Fields that are in one place of the page only."""

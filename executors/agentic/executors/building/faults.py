@@ -11,7 +11,7 @@ from agentic.executors.building.examples_file import ExampleRow, Value
 from agentic.executors.commands.shared.options import OptionError
 
 if TYPE_CHECKING:
-    from agentic.core.wrappers import BuiltField, PageTree
+    from agentic.core.wrappers import BuiltField, OfferedField, PageTree
     from agentic.core.wrappers.building import FoundRows
 
 _FROM_CSV = "give more rows in a CSV file with --examples"
@@ -105,6 +105,16 @@ def warnings_of(
         for at in one.wrong
     ]
     return [*said, *equal_examples(examples)]
+
+
+def unsure_fields(fields: Sequence[OfferedField]) -> list[str]:
+    """Return a sentence for each field whose examples are at several places that differ in other rows."""
+    return [
+        f"{one.name}: two places have all its examples, but not the same in other rows; compare the values "
+        "with the page, and give a row where the places differ if they are wrong"
+        for one in fields
+        if one.is_unsure
+    ]
 
 
 def equal_examples(examples: Sequence[Mapping[str, Value]]) -> list[str]:

@@ -16,6 +16,7 @@ from agentic.executors.building.faults import (
     not_one_kind,
     not_one_record,
     not_rows,
+    unsure_fields,
     warnings_of,
 )
 from agentic.executors.building.looks import Looks
@@ -256,7 +257,7 @@ async def _rows(asked: BuildRequest, looks: Looks, found: FoundRows, rows: Seque
     trees = await _further(asked.url, offer, looks)
     locators = {name: one.locators for name, one in fields.items()}
     urls = list(dict.fromkeys([asked.url, *(tree.url for tree in trees[1:]), *asked.pages]))
-    warnings = equal_examples([row.values for row in rows])
+    warnings = [*unsure_fields(offer.fields), *equal_examples([row.values for row in rows])]
     return Plan("rows", intent, locators, urls, {}, _row_notes(offer, fields), warnings)
 
 

@@ -10,6 +10,7 @@ from turbohtml import parse
 
 from agentic.core.wrappers import PageTree
 from agentic.core.wrappers.building import FoundRows, are_rows, find_rows
+from agentic.core.wrappers.building.expressions import amount_type
 from agentic.core.wrappers.selecting import SelectorIndex
 
 NAMES = ("Amber Lamp", "Birch Chair", "Coral Table", "Dune Shelf", "Ember Rug", "Fjord Bed", "Grove Desk")
@@ -219,6 +220,47 @@ def test_field_that_some_rows_have_at_another_place_has_both_places() -> None:
     paths = [one.path for one in price.locators]
     assert paths[0] == "u.price b.new"
     assert paths[2:] == ["u.price", "u"]
+
+
+def read_posts(*examples: Mapping[str, str]) -> FoundRows:
+    """Return the list of topics whose first and last author are the same person in two of four."""
+    people = [("Ann", "Bo"), ("Ann", "Ann"), ("Kai", "Kai"), ("Bo", "Zoe")]
+    rows = "".join(
+        f"<li><b>{name}</b> <i>{first}</i> <u>{last}</u></li>"
+        for name, (first, last) in zip(NAMES, people, strict=False)
+    )
+    index = SelectorIndex(PageTree(parse(f"<ol>{rows}</ol>", positions=False)))
+    found = find_rows(index, examples)
+    assert found is not None
+    return found
+
+
+def test_field_whose_examples_fit_two_places_is_unsure() -> None:
+    found = read_posts({"title": NAMES[1], "author": "Ann"}, {"title": NAMES[2], "author": "Kai"})
+    assert [(one.name, one.is_unsure) for one in found.offer.fields] == [("title", False), ("author", True)]
+
+
+def test_one_example_that_differs_makes_a_field_sure() -> None:
+    found = read_posts({"title": NAMES[1], "author": "Ann"}, {"title": NAMES[3], "author": "Zoe"})
+    author = found.offer.fields[1]
+    assert not author.is_unsure
+    assert author.texts[:4] == (("Bo",), ("Ann",), ("Kai",), ("Zoe",))
+
+
+@pytest.mark.parametrize(
+    ("examples", "texts", "kind"),
+    [
+        (["87", "1204"], ["87", "1,204", "12"], "integer"),
+        (["87", "12"], ["87", "12", "4.5"], "number"),
+        (["1.204"], ["1.204", "3.517"], "number"),
+        (["0443"], ["0443", "5121"], "string"),
+        (["0.5"], ["0.5", "12"], "number"),
+    ],
+)
+def test_amounts_are_read_as_the_column_shows_them(
+    examples: Sequence[str], texts: Sequence[str], kind: str
+) -> None:
+    assert amount_type(examples, texts) == kind
 
 
 def test_names_and_values_of_one_record_are_no_rows() -> None:

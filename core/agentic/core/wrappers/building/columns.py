@@ -382,6 +382,20 @@ def columns_at(tree: PageTree, rows: Sequence[int], numbers: Sequence[int]) -> l
     return [_column(tree, parts, "", "", is_list=True) for parts in wanted.values()]
 
 
+def counted_columns(tree: PageTree, rows: Sequence[int], numbers: Sequence[int]) -> Iterator[RowColumn]:
+    """Yield the elements of all rows that counting finds at the places of some elements.
+
+    Values are at one place with other markup in some rows: `<td>North</td>`, `<td><a>South</a> (East)</td>`.
+    """
+    for number in numbers:
+        row = rows[bisect_right(rows, number) - 1]
+        ways = (_way(tree, row, number, is_last=is_last) for is_last in (False, True))
+        for way in dict.fromkeys(ways):
+            hits = [_follow(tree, row, way) for row in rows]
+            parts = [(hit,) if hit is not None and tree.text(hit) else () for hit in hits]
+            yield _column(tree, parts, "", "")
+
+
 def _path(tree: PageTree, row: int, number: int) -> Key:
     steps: list[tuple[str, str]] = []
     while number != row:

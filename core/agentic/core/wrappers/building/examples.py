@@ -13,6 +13,7 @@ from agentic.core.linear import compile_linear
 from agentic.core.types import JSONValue
 from agentic.core.wrappers.building.expressions import expression_of, is_amount_text, label_in
 from agentic.core.wrappers.building.matching import ExampleMatch, fits, matches, reading_of
+from agentic.core.wrappers.building.naming import named_share
 from agentic.core.wrappers.candidates import MAX_ELEMENTS, MAX_TEXT_CHARS
 from agentic.core.wrappers.data import DataValue, read_data_values
 from agentic.core.wrappers.fingerprints import Fingerprint
@@ -30,7 +31,7 @@ from agentic.core.wrappers.ranking import PageFacts, aims_of, rank
 from agentic.core.wrappers.selecting import SelectorIndex, cost_of
 from agentic.core.wrappers.tree import LABEL_CHARS, PageTree
 from agentic.core.wrappers.values import Kind, shape_of
-from agentic.core.wrappers.words import plain, text_words, words_of
+from agentic.core.wrappers.words import plain, words_of
 from agentic.core.wrappers.wrapper import Wrapper
 
 _TRIED = 10
@@ -312,7 +313,9 @@ def _matches(name: str, wrappers: Mapping[str, Wrapper], page: _Page) -> list[Ex
     words = frozenset(words_of(name))
     found = [
         one._replace(
-            score=one.score + scores.get(one.numbers[0], least) + _named(page.tree, one.numbers[0], words)
+            score=one.score
+            + scores.get(one.numbers[0], least)
+            + named_share(page.tree, one.numbers[0], words)
         )
         for one in found
     ]
@@ -339,14 +342,6 @@ def _scattered(tree: PageTree, wanted: set[str]) -> Iterator[ExampleMatch]:
 def _classes(tree: PageTree, number: int) -> Sequence[str]:
     given = tree.elements[number].attrs.get("class")
     return given.split() if isinstance(given, str) else tuple(given or ())
-
-
-def _named(tree: PageTree, number: int, words: frozenset[str]) -> float:
-    """Return the share of the words of a field that its label or the names around an element have."""
-    parent = tree.parents[number]
-    around = text_words(tree.text(parent)) if parent >= 0 and tree.length(parent) <= LABEL_CHARS else ()
-    there = {*tree.label_words(number), *tree.context(number), *around}
-    return len(words & there) / len(words) if words else 0.0
 
 
 def _ways(

@@ -9,18 +9,25 @@ from typing import NamedTuple
 
 from agentic.core.linear import compile_linear
 from agentic.core.wrappers.amounts import MAX_AMOUNT_CHARS
+from agentic.core.wrappers.building.naming import is_date
 from agentic.core.wrappers.tree import LABEL_CHARS
 
-MAX_PART_TEXT = 300
+MAX_PART_TEXT = 800
 """Longer texts are not searched for a part of them."""
 
 _TRIED_AFFIXES = 6
 _MOST = 0.6
 """Share of the texts that an expression for a part of them must fit."""
 
+_GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+"""Digits that are thousands, or a number with three decimals."""
+
+_SPACES = re.compile(r"[\s'’]")
 _TOKEN = re.compile(r"(?<![\w.,])\d[\d.,]*(?<![.,])(?!\w)")
 _PLAIN_AMOUNT = re.compile(r"[-+]?\d[\d.,]*")
 _DIGITS = r"[\d.,]+"
+_LETTERS = r"[^\W\d_]+"
+_AMOUNT = re.compile(r"\d[\d.,'’\s]*\d|\d")
 
 
 class _Affix(NamedTuple):
@@ -72,10 +79,12 @@ def expression_of(pairs: Sequence[tuple[str, str]], texts: Sequence[str]) -> str
     is_amount = all(is_amount_text(value) for value, _ in pairs)
     heads = _heads([text[: span[0]] for text, span in parts], texts)
     tails = [_Affix("")] if is_amount else _tails([text[span[1] :] for text, span in parts], texts)
-    tried = ((head, tail) for tail in tails for head in heads)
+    group = "([\\d.,]+)" if is_amount else "(.*?)"
+    tried = [_around(head, tail, group) for tail in tails for head in heads]
+    if not is_amount and all(map(_is_code, (value for value, _ in pairs))):
+        tried = [*(_around(head, _Affix(""), "(\\S+)") for head in heads), *tried]
     best = 0, ""
-    for head, tail in tried:
-        regex = _around(head, tail, "([\\d.,]+)" if is_amount else "(.*?)")
+    for regex in tried:
         pattern = compile_linear(regex)
         groups = ((pattern.search(text), value) for value, text in pairs)
         if any(found is None or not _is_value(found.groups[0], value) for found, value in groups):
@@ -84,6 +93,11 @@ def expression_of(pairs: Sequence[tuple[str, str]], texts: Sequence[str]) -> str
         if count > best[0] and count >= _MOST * len(texts):
             best = count, regex
     return best[1]
+
+
+def _is_code(value: str) -> bool:
+    """Return whether a value is one word with digits, as ``2013-1550``: it ends where the word does."""
+    return len(value.split()) == 1 and any(map(str.isdigit, value))
 
 
 def _is_value(found: str | None, value: str) -> bool:
@@ -129,13 +143,43 @@ def _usual(parts: Sequence[str], texts: Sequence[str]) -> list[_Affix]:
     return [_Affix(part) for part in islice(held, _TRIED_AFFIXES)]
 
 
+def amount_type(values: Sequence[str], amounts: Sequence[str]) -> str:
+    """Return the type that reads amounts: number, integer, or string for codes such as ``0443``.
+
+    ``1,204`` may be read in two ways. It is an integer among integers such as ``87``, and if an example is
+    ``1204``.
+
+    Args:
+        values: The examples.
+        amounts: All texts at the place, or the parts of them that an expression takes.
+    """
+    found = [amount for text in (*values, *amounts) if (amount := _SPACES.sub("", amount_in(text)))]
+    if any(one[:1] == "0" and one[1:2].isdigit() for one in found):
+        return "string"
+    grouped = [bool(_GROUPED.fullmatch(one)) for one in found]
+    is_whole = all(is_group or one.isdecimal() for one, is_group in zip(found, grouped, strict=True))
+    return "integer" if any(grouped) and not all(grouped) and is_whole else "number"
+
+
+def amount_in(text: str) -> str:
+    """Return the first amount of a text; empty if it has none."""
+    found = _AMOUNT.search(text)
+    return found[0] if found is not None else ""
+
+
 def form_of(text: str) -> str:
-    """Return an expression for texts with other digits; empty for a text without digits, or a long one."""
+    """Return an expression for texts with other digits; empty for a text without digits, or a long one.
+
+    The form of a date fits other months, too.
+    """
     if not any(map(str.isdigit, text)) or len(text) > MAX_AMOUNT_CHARS:
         return ""
     pieces: list[str] = []
+    is_moment = is_date(text)
     for char in text:
-        if char.isdigit() or (char in ".," and pieces[-1:] == [_DIGITS]):
+        if is_moment and char.isalpha():
+            pieces += [] if pieces[-1:] == [_LETTERS] else [_LETTERS]
+        elif char.isdigit() or (char in ".," and pieces[-1:] == [_DIGITS]):
             pieces += [] if pieces[-1:] == [_DIGITS] else [_DIGITS]
         else:
             pieces.append(escaped(char))

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from agentic.core.linear import compile_linear
 from agentic.core.wrappers.amounts import MAX_AMOUNT_CHARS
 from agentic.core.wrappers.building.addresses import link_of
 from agentic.core.wrappers.building.expressions import (
     MAX_PART_TEXT,
+    amount_type,
     digits_of,
     escaped,
     expression_of,
@@ -35,6 +37,8 @@ _MAX_AFFIX = 32
 """Characters around an amount; in longer texts other rows may have another number first."""
 
 _LONG = 40
+_NOT_EXACT = 0.6
+"""Less for a text that differs from the example in marks and capitals."""
 
 
 class ExampleMatch(NamedTuple):
@@ -69,7 +73,9 @@ def matches(tree: PageTree, example: str) -> Iterator[ExampleMatch]:
                 continue
             reading = _read_attribute(tree, number, attr, example)
             if reading is not None:
-                yield ExampleMatch((number,), attr, reading, _score(reading, value, example) - 0.5)
+                more = 0.5 if attr in _ADDRESSES else -0.5  # a link may show its address, or a part of it
+                score = _SCORES[reading] if attr in _ADDRESSES else _score(reading, value, example)
+                yield ExampleMatch((number,), attr, reading, score + more)
 
 
 def is_joined(tree: PageTree, number: int, example: str) -> bool:
@@ -90,6 +96,8 @@ def is_joined(tree: PageTree, number: int, example: str) -> bool:
 
 def _score(reading: Reading, text: str, example: str) -> float:
     exact = 0.5 if reading == "number" and example in text else 0.0
+    if reading == "same" and text != example:
+        exact = -_NOT_EXACT
     return _SCORES[reading] + exact - (len(text) / MAX_PART_TEXT if reading == "part" else 0.0)
 
 
@@ -175,13 +183,32 @@ def reading_of(
         if isinstance(example, str) and one
     ]
     readings = {read_as(text, example) or match.reading for example, text in pairs}
+    values, shown = [example for example, _ in pairs], [text for one in texts for text in one[:1]]
     if "part" in readings:
-        kind = "number" if all(is_amount_text(example) for example, _ in pairs) else "string"
-        return kind, expression_of(pairs, [text for one in texts for text in one[:1]])
+        regex = expression_of(pairs, shown)
+        if not regex or not all(map(is_amount_text, values)):
+            return "string", regex
+        taking = compile_linear(regex)
+        amounts = (hit.groups[0] for text in shown if (hit := taking.search(text)) is not None)
+        return amount_type(values, [one for one in amounts if one]), regex
     behind_label = f"^{escaped(label)}\\s?(.*)$" if label else ""
     if "number" in readings:
-        return "number", behind_label
-    return ("date" if "date" in readings else "string"), behind_label
+        kind = amount_type(values, shown)
+        return kind, behind_label or (expression_of(pairs, shown) if kind == "string" else "")
+    if "date" in readings:
+        return "date", behind_label
+    return "string", behind_label or (_without_marks(pairs) if readings == {"same"} else "")
+
+
+def _without_marks(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return an expression for texts without the marks that all examples lack, as in ``(github.com)``."""
+    around = {text.partition(example)[::2] if example in text else ("", "") for example, text in pairs}
+    ahead, behind = around.pop() if len(around) == 1 else ("", "")
+    if not (ahead or behind) or any(map(str.isalnum, ahead + behind)):
+        return ""
+    return "^{}(.*?){}$".format(
+        *("".join(f"{escaped(mark)}?" for mark in marks) for marks in (ahead, behind))
+    )
 
 
 def _same_amount(text: str, example: str) -> bool:

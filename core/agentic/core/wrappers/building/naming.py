@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.core.reading.dates import read_moment
 from agentic.core.wrappers.selecting import is_durable
-from agentic.core.wrappers.tree import HEADINGS, PageTree
-from agentic.core.wrappers.words import NAMING, words_of
+from agentic.core.wrappers.tree import HEADINGS, LABEL_CHARS, PageTree
+from agentic.core.wrappers.words import NAMING, text_words, words_of
 
 MAX_AMOUNT_CHARS = 40
 MAX_DATE_CHARS = 40
@@ -103,6 +103,27 @@ def name_of(tree: PageTree, number: int, *, attr: str = "", label: str = "", kin
         return "title"
     own = [word for word in _own_names(tree, number) if is_durable(word)]
     return as_name("_".join(own[-2:])) or NO_NAME
+
+
+def named_share(tree: PageTree, number: int, words: frozenset[str], *, head: str = "") -> float:
+    """Return the share of the words of a field that the label or the names around an element have.
+
+    Args:
+        tree: The page.
+        number: The element.
+        words: Of the field.
+        head: The head of its column in a table.
+    """
+    parent = tree.parents[number]
+    around = text_words(tree.text(parent)) if parent >= 0 and tree.length(parent) <= LABEL_CHARS else ()
+    there = {*tree.label_words(number), *tree.context(number), *around, *text_words(head)}
+    wanted = set(map(_stem, words))
+    return len(wanted & set(map(_stem, there))) / len(wanted) if wanted else 0.0
+
+
+def _stem(word: str) -> str:
+    """Return a word without the ending of its plural: `replies` as `reply`."""
+    return f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
 
 
 def as_name(text: str) -> str:

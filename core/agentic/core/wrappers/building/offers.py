@@ -78,6 +78,7 @@ class OfferedField:
         attr: Attribute that holds the value; empty for the text.
         type: Type of a rule that reads all texts.
         regex: Takes the value out of a longer text; empty if the whole text is the value.
+        is_unsure: Whether another place holds its examples as well, and other texts in other records.
     """
 
     name: str
@@ -88,6 +89,7 @@ class OfferedField:
     attr: str = ""
     type: str = "string"
     regex: str = ""
+    is_unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ def find_lists(index: SelectorIndex) -> list[Offer]:
 
 def list_of(index: SelectorIndex, rows: Sequence[int], columns: Sequence[RowColumn]) -> Offer | None:
     """Return rows with their useful columns; None if they have none, or no selector gives the rows."""
-    heads, shown = _heads(index.tree, rows), rows[:MAX_OFFERED_ROWS]
+    heads, shown = heads_of(index.tree, rows), rows[:MAX_OFFERED_ROWS]
     useful = (one for one in columns if _is_useful(one, len(shown)))
     fields = [field for one in useful if (field := _field(index, shown, one, heads)).locators]
     names = unique(one.name for one in fields)
@@ -259,7 +261,7 @@ def _score(tree: PageTree, rows: Sequence[int], columns: Sequence[RowColumn]) ->
     if not any(not one.attr for one in useful):
         return 0.0
     is_pager = all(len(texts[0]) <= 3 for one in useful if not one.attr for texts in one.texts if texts)
-    side = 0.3 if _is_side(tree, rows[0]) else 1.0
+    side = 0.3 if is_side(tree, rows[0]) else 1.0
     return 0.0 if is_pager and tree.tags[rows[0]] != "tr" else value * math.log2(1 + len(rows)) * side
 
 
@@ -272,7 +274,8 @@ def _are_labelled(tree: PageTree, rows: Sequence[int]) -> bool:
     return tree.tags[tree.parents[rows[0]]] == "dl" and inside <= terms
 
 
-def _is_side(tree: PageTree, row: int) -> bool:
+def is_side(tree: PageTree, row: int) -> bool:
+    """Return whether an element is in a menu, a footer or another part around the content of a page."""
     around = (row, *islice(tree.ancestors(row), 6))
     return any(tree.tags[one] in _SIDE or not _SIDE_NAMES.isdisjoint(tree.names[one]) for one in around)
 
@@ -297,7 +300,7 @@ def _overlap(tree: PageTree, rows: Sequence[int], others: Sequence[int]) -> bool
     )
 
 
-def _heads(tree: PageTree, rows: Sequence[int]) -> Mapping[int, str]:
+def heads_of(tree: PageTree, rows: Sequence[int]) -> Mapping[int, str]:
     """Return the heads of a table's columns by the place of the cell."""
     if tree.tags[rows[0]] != "tr":
         return {}
@@ -316,7 +319,7 @@ def _field(
 ) -> OfferedField:
     tree = index.tree
     first = next(parts[0] for parts in column.parts if parts)
-    label = column.label or _head(tree, first, rows, heads)
+    label = column.label or head_of(tree, first, rows, heads)
     texts = [text for row in column.texts for text in row]
     kind = "url" if column.attr in ("href", "src", "data-src") else type_of(texts)
     name = name_of(tree, first, attr="" if label else column.attr, label=label, kind=kind)
@@ -326,7 +329,8 @@ def _field(
     return OfferedField(name, label, tuple(locators), column.texts, column.is_list, column.attr, kind)
 
 
-def _head(tree: PageTree, number: int, rows: Sequence[int], heads: Mapping[int, str]) -> str:
+def head_of(tree: PageTree, number: int, rows: Sequence[int], heads: Mapping[int, str]) -> str:
+    """Return the head of the column that an element of a table's row is in."""
     if not heads:
         return ""
     homes = set(rows)
@@ -492,7 +496,7 @@ def _may_be_value(tree: PageTree, number: int, label: str) -> bool:
     if tree.ends[number] - number > MAX_VALUE_ELEMENTS or tree.tags[number] in (*HEADINGS, "button"):
         return False
     wraps = any(tree.text(child) == tree.text(number) for child in tree.children[number])
-    return not wraps and name_of(tree, number) != NO_NAME and not _is_side(tree, number)
+    return not wraps and name_of(tree, number) != NO_NAME and not is_side(tree, number)
 
 
 def _name_of_value(tree: PageTree, number: int, label: str) -> str:

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from agentic.core.linear import compile_linear
 from agentic.core.wrappers.building.columns import (
     LIKELY,
     RowColumn,
-    attribute_column,
-    columns_at,
     columns_of,
-    likeness_of,
-    ways_to_place,
     write_row_locators,
 )
 from agentic.core.wrappers.building.examples import Example, Row
-from agentic.core.wrappers.building.expressions import form_of, label_in
+from agentic.core.wrappers.building.expressions import amount_in, digits_of, form_of
 from agentic.core.wrappers.building.matching import ExampleMatch, matches, reading_of
-from agentic.core.wrappers.building.naming import is_price
+from agentic.core.wrappers.building.naming import day_of, is_price, named_share, type_of
 from agentic.core.wrappers.building.offers import (
     MAX_OFFERED_ROWS,
     Offer,
     OfferedField,
     OfferKind,
+    head_of,
+    heads_of,
+    is_side,
     offer_of,
     write_item_selector,
 )
+from agentic.core.wrappers.building.row_tries import ShownExample, Try, other_tries, row_of, tries_of
 from agentic.core.wrappers.building.rows import row_groups
 from agentic.core.wrappers.building.spans import Spans, find_spans
 from agentic.core.wrappers.locators import LocatorKind
@@ -40,13 +40,20 @@ from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.words import plain, words_of
 
 MAX_MATCHES = 200
+MAX_WHOLE_MATCHES = 4_000
 _TRIED = 8
 _ROWS = 3
 _FIELDS = 2
 _ENOUGH = 2
-_BY_FORM = 0.85
-_BY_LABEL = 1.1
-"""Likeness of parts that are found by their form, or by the label that they begin with."""
+_GENERAL = frozenset({"link", "url", "text", "value"})
+"""Words without a meaning of their own: most values of that kind have them around."""
+
+_SURE = 3
+"""First parts of a score: with these, places are equally good."""
+
+_OF_FORM = 0.6
+_OF_FORM_IN_CELLS = 0.3
+"""Share of a column's texts that have the type of the examples from which it is taken whole."""
 
 Places = Mapping[str, Sequence[ExampleMatch]]
 
@@ -63,32 +70,6 @@ class FoundRows(NamedTuple):
     offer: Offer
     missing: tuple[str, ...]
     places: tuple[int, ...]
-
-
-class _Shown(NamedTuple):
-    """An example of a field: the row that it is in, the elements that may hold it, and the value."""
-
-    place: int
-    matches: Sequence[ExampleMatch]
-    value: Example
-
-
-class _Try(NamedTuple):
-    """A column that may be a field.
-
-    Attributes:
-        column: Its parts.
-        among: Equal parts that an expression picks these from.
-        form: Expression for the texts of the parts that are picked.
-        label: The beginning of these texts.
-        likeness: How like the values of unusual rows are to the others, from 0 to 1; more with a label.
-    """
-
-    column: RowColumn
-    among: RowColumn | None = None
-    form: str = ""
-    label: str = ""
-    likeness: float = 1.0
 
 
 class _Columns(NamedTuple):
@@ -140,8 +121,22 @@ def _spanned(index: SelectorIndex, spans: Spans, examples: Sequence[Row]) -> Fou
 def _best(index: SelectorIndex, examples: Sequence[Row]) -> FoundRows | None:
     tree = index.tree
     known = [{name: _matches(tree, value) for name, value in row.items()} for row in examples]
-    groups = [one for rows in row_groups(tree) if (one := _located(tree, rows, known)) is not None]
-    groups.sort(key=lambda one: (-len(one.located), -len(one.rows), one.rows[0]))
+    best: FoundRows | None = None
+    for is_far in (False, True):
+        found = _best_of(index, row_groups(tree, is_far=is_far), known, examples)
+        if best is None or (found is not None and len(found.missing) < len(best.missing)):
+            best = found
+        if best is not None and not best.missing:
+            break
+    return best
+
+
+def _best_of(
+    index: SelectorIndex, rows: Iterable[tuple[int, ...]], known: Sequence[Places], examples: Sequence[Row]
+) -> FoundRows | None:
+    tree = index.tree
+    groups = [one for group in rows if (one := _located(tree, group, known)) is not None]
+    groups.sort(key=lambda one: (-len(one.located), is_side(tree, one.rows[0]), -len(one.rows), one.rows[0]))
     best: FoundRows | None = None
     for group in groups[:_TRIED]:
         found = _found(index, group, known, examples)
@@ -187,8 +182,7 @@ def _is_elsewhere(tree: PageTree, lists: Sequence[Sequence[int]], value: Example
     """Return whether a value stands outside of the rows of lists, too."""
     places = [match.numbers[0] for match in _matches(tree, value) if match.reading != "part"]
     return any(
-        _is_leaf(tree, place) and all(_row_of(tree, rows, place) is None for rows in lists)
-        for place in places
+        _is_leaf(tree, place) and all(row_of(tree, rows, place) is None for rows in lists) for place in places
     )
 
 
@@ -204,13 +198,16 @@ def _are_labels(tree: PageTree, rows: Sequence[int]) -> bool:
 
 def _matches(tree: PageTree, value: Example) -> list[ExampleMatch]:
     values = [value] if isinstance(value, str) else list(value)
-    return [match for one in values for match in islice(matches(tree, one), MAX_MATCHES)]
+    return [match for one in values for match in _likely(matches(tree, one))]
 
 
-def _row_of(tree: PageTree, rows: Sequence[int], number: int) -> int | None:
-    """Return the place of the row that an element is in."""
-    place = bisect_right(rows, number) - 1
-    return place if place >= 0 and number < tree.ends[rows[place]] else None
+def _likely(found: Iterable[ExampleMatch]) -> Iterator[ExampleMatch]:
+    """Yield matches, the first few of those that are a part of a longer text: a `2` is in many of them."""
+    parts = 0
+    for match in islice(found, MAX_WHOLE_MATCHES):
+        parts += match.reading == "part"
+        if match.reading != "part" or parts <= MAX_MATCHES:
+            yield match
 
 
 def _located(tree: PageTree, rows: tuple[int, ...], known: Sequence[Places]) -> _Group | None:
@@ -221,7 +218,7 @@ def _located(tree: PageTree, rows: tuple[int, ...], known: Sequence[Places]) -> 
         names: dict[int, set[str]] = {}
         for name, found in fields.items():
             for match in found:
-                place = _row_of(tree, rows, match.numbers[0])
+                place = row_of(tree, rows, match.numbers[0])
                 if place is not None and place not in taken:
                     names.setdefault(place, set()).add(name)
         if not names:
@@ -249,13 +246,13 @@ def _found(
     fields: list[OfferedField] = []
     for name in names:
         shown = [
-            _Shown(group.places[number], known[number][name], row[name])
+            ShownExample(group.places[number], known[number][name], row[name])
             for number, row in enumerate(examples)
             if name in row
         ]
         is_list = any(not isinstance(one.value, str) for one in shown)
         if is_list:
-            field = _field(index, rows, [_Try(one) for one in columns.lists if one.is_list], name, shown)
+            field = _field(index, rows, [Try(one) for one in columns.lists if one.is_list], name, shown)
         else:
             field = _of_values(index, rows, columns, name, shown)
             field = field or _of_two_kinds(index, rows, columns, name, shown)
@@ -277,10 +274,11 @@ def _of_values(
     rows: Sequence[int],
     columns: _Columns,
     name: str,
-    shown: Sequence[_Shown],
+    shown: Sequence[ShownExample],
 ) -> OfferedField | None:
     several = [one for one in columns.lists if one.is_list]
-    return _field(index, rows, _tries(index, rows, columns.plain, several, shown), name, shown)
+    found = _field(index, rows, tries_of(index, rows, columns.plain, several, shown), name, shown)
+    return found or _field(index, rows, other_tries(index, rows, shown), name, shown)
 
 
 def _of_two_kinds(
@@ -288,7 +286,7 @@ def _of_two_kinds(
     rows: Sequence[int],
     columns: _Columns,
     name: str,
-    shown: Sequence[_Shown],
+    shown: Sequence[ShownExample],
 ) -> OfferedField | None:
     """Return a field that some rows have at another place, such as a price that is reduced."""
     for start in shown:
@@ -317,92 +315,90 @@ def _of_two_kinds(
 
 
 def _field(
-    index: SelectorIndex, rows: Sequence[int], tries: Iterable[_Try], name: str, shown: Sequence[_Shown]
+    index: SelectorIndex, rows: Sequence[int], tries: Iterable[Try], name: str, shown: Sequence[ShownExample]
 ) -> OfferedField | None:
     """Return the column that holds the examples of a field."""
-    best: tuple[tuple[float, ...], OfferedField] | None = None
+    known: list[tuple[tuple[float, ...], OfferedField]] = []
+    words, heads = frozenset(words_of(name)), heads_of(index.tree, rows)
     for order, tried in enumerate(tries):
         column = tried.column
         held = [match for one in shown if (match := _held(column, one)) is not None]
         if len(held) < len(shown):
             continue
         found = [column.texts[one.place] for one in shown]
-        kind, regex = reading_of(
-            held[0], [one.value for one in shown], found, column.texts, label=tried.label
-        )
-        if held[0].reading == "part" and not regex:
+        worst = min(held, key=lambda one: one.score)
+        kind, regex = reading_of(worst, [one.value for one in shown], found, column.texts, label=tried.label)
+        if worst.reading == "part" and not regex:
             continue  # the value stands somewhere in a longer text
         regex = regex or tried.form or _before_more(column, shown)
         among = tried.among if regex else None
-        locators = write_row_locators(
-            index, rows, column, frozenset(words_of(name)), among=among, regex=regex
-        )
+        locators = write_row_locators(index, rows, column, words, among=among, regex=regex)
         if not locators:
             continue
         field = OfferedField(
             name, column.label, tuple(locators), column.texts, column.is_list, column.attr, kind, regex
         )
         count = sum(one.kind is LocatorKind.CSS for one in locators)
-        is_likely = tried.likeness >= LIKELY
-        score = (held[0].score, is_likely, column.filled, min(count, _ENOUGH), tried.likeness, count, -order)
-        if best is None or score > best[0]:
-            best = score, field
-    return None if best is None else best[1]
+        by_form = _OF_FORM_IN_CELLS if index.tree.tags[rows[0]] == "tr" else _OF_FORM
+        of_type = by_form if tried.form else 1.0 if regex else _share_of_type(column, shown)
+        named = _named(index.tree, column, shown, words, rows, heads)
+        score = (
+            worst.score,
+            tried.likeness >= LIKELY,
+            named,
+            min(count, _ENOUGH),
+            of_type,
+            column.filled,
+            tried.likeness,
+            count,
+            -order,
+        )
+        known.append((score, field))
+    if not known:
+        return None
+    best, chosen = max(known, key=itemgetter(0))
+    rivals = (field for score, field in known if score[:_SURE] == best[:_SURE])
+    return replace(chosen, is_unsure=any(_differ(chosen, field) for field in rivals))
 
 
-def _tries(
-    index: SelectorIndex,
+def _differ(one: OfferedField, other: OfferedField) -> bool:
+    """Return whether two fields have different values in rows that have both."""
+    values = [[_read(field, row[0]) if row else "" for row in field.texts] for field in (one, other)]
+    return any(a != b for a, b in zip(*values, strict=True) if a and b)
+
+
+def _read(field: OfferedField, text: str) -> str:
+    """Return the value of a field in a text, in a form that may be compared."""
+    found = compile_linear(field.regex).search(text) if field.regex else None
+    taken = found.groups[0] or "" if found is not None and found.groups else text
+    if field.type in ("number", "integer"):
+        return "/".join(digits_of(amount_in(taken)))
+    return (day_of(taken) if field.type == "date" else None) or plain(taken)
+
+
+def _share_of_type(column: RowColumn, shown: Sequence[ShownExample]) -> float:
+    """Return the share of a column's texts that are an amount, a price or a date, as all examples are."""
+    kind = type_of([text for one in shown for text in column.texts[one.place]])
+    texts = [text for row in column.texts for text in row if text]
+    return sum(type_of([text]) == kind for text in texts) / len(texts) if kind != "string" else 1.0
+
+
+def _named(
+    tree: PageTree,
+    column: RowColumn,
+    shown: Sequence[ShownExample],
+    words: frozenset[str],
     rows: Sequence[int],
-    columns: Sequence[RowColumn],
-    several: Sequence[RowColumn],
-    shown: Sequence[_Shown],
-) -> Iterator[_Try]:
-    """Yield the columns that may hold the examples of a field with one value in a row."""
-    among = {number for column in several for parts in column.parts for number in parts}
-    known = set(among)
-    for column in columns:
-        numbers = {number for parts in column.parts for number in parts}
-        known |= numbers
-        if not numbers <= among:
-            yield _Try(column)
-    for column in _attributes(index, rows, shown):
-        yield _Try(column)
-    outer = [
-        match.numbers[0]
-        for match in shown[0].matches
-        if not match.attr and match.reading != "part" and match.numbers[0] not in (*known, *rows)
-        if _row_of(index.tree, rows, match.numbers[0]) == shown[0].place
-    ]
-    for column in (*several, *columns_at(index.tree, rows, outer)):
-        yield from _variants(index.tree, column, shown[0])
+    heads: Mapping[int, str],
+) -> float:
+    """Return how far the names around the examples in a column speak for a field."""
+    parts = [column.parts[one.place][0] for one in shown if column.parts[one.place]]
+    words -= _GENERAL
+    shares = [named_share(tree, part, words, head=head_of(tree, part, rows, heads)) for part in parts]
+    return min(shares, default=0.0)
 
 
-def _variants(tree: PageTree, column: RowColumn, shown: _Shown) -> Iterator[_Try]:
-    """Yield columns that take one of several equal parts of each row, and have the value of an example.
-
-    Rows may lack some of the parts: they are counted from the first, from the last, or have a form or label.
-    """
-    if column.attr:
-        return
-    parts = column.parts[shown.place]
-    for match in shown.matches:
-        if match.attr or match.numbers[0] not in parts:
-            continue
-        place = parts.index(match.numbers[0])
-        for way in dict.fromkeys(ways_to_place(column.parts, place, len(parts))):
-            chosen = _chosen(column, way)
-            yield _Try(chosen, likeness=likeness_of(chosen.texts, column.parts))
-        formed, form = _of_form(tree, column, match)
-        if form:
-            yield _Try(formed, column, form=form, likeness=_BY_FORM)
-        if label := label_in(tree.text(match.numbers[0])):
-            fitting = [
-                [part for part in row if tree.text(part).startswith(label)][:1] for row in column.parts
-            ]
-            yield _Try(_chosen(column, fitting), column, label=label, likeness=_BY_LABEL)
-
-
-def _before_more(column: RowColumn, shown: Sequence[_Shown]) -> str:
+def _before_more(column: RowColumn, shown: Sequence[ShownExample]) -> str:
     """Return an expression for a price that a second one follows in some rows; empty if none does."""
     texts = [row[0] for row in column.texts if row]
     first = column.texts[shown[0].place][0] if column.texts[shown[0].place] else ""
@@ -415,15 +411,7 @@ def _before_more(column: RowColumn, shown: Sequence[_Shown]) -> str:
     return ahead.pattern
 
 
-def _attributes(index: SelectorIndex, rows: Sequence[int], shown: Sequence[_Shown]) -> list[RowColumn]:
-    """Return columns of the attributes that hold the first example."""
-    tree, first = index.tree, shown[0]
-    inside = (one for one in first.matches if one.attr and _row_of(tree, rows, one.numbers[0]) == first.place)
-    wanted = dict.fromkeys((tree.tags[one.numbers[0]], one.attr) for one in inside)
-    return [attribute_column(tree, rows, tag, attr) for tag, attr in wanted]
-
-
-def _held(column: RowColumn, shown: _Shown) -> ExampleMatch | None:
+def _held(column: RowColumn, shown: ShownExample) -> ExampleMatch | None:
     """Return the best match of an example among the parts of a column in its row."""
     parts = set(column.parts[shown.place])
     if not isinstance(shown.value, str):
@@ -432,27 +420,3 @@ def _held(column: RowColumn, shown: _Shown) -> ExampleMatch | None:
             return None
     fitting = [one for one in shown.matches if one.numbers[0] in parts and one.attr == column.attr]
     return max(fitting, key=lambda one: one.score, default=None)
-
-
-def _of_form(tree: PageTree, column: RowColumn, match: ExampleMatch) -> tuple[RowColumn, str]:
-    """Return the first part of each row whose text has the form of an example, and an expression for it.
-
-    Rows have several equal parts, and not all of them: `<span>$5</span><span>2026-01-01</span>`.
-    """
-    form = form_of(tree.text(match.numbers[0]))
-    if not form:
-        return column, ""
-    fitting = compile_linear(form)
-    picked = [
-        tuple(part for part, shown in zip(parts, texts, strict=True) if fitting.fullmatch(shown))[:1]
-        for parts, texts in zip(column.parts, column.texts, strict=True)
-    ]
-    return _chosen(column, picked), form
-
-
-def _chosen(column: RowColumn, picked: Sequence[Sequence[int]]) -> RowColumn:
-    texts = [
-        tuple(shown for part, shown in zip(parts, texts, strict=True) if part in there)
-        for there, parts, texts in zip(picked, column.parts, column.texts, strict=True)
-    ]
-    return replace(column, parts=tuple(map(tuple, picked)), texts=tuple(texts), is_list=False)

@@ -19,26 +19,35 @@ _DEPTH = 5
 _CELLS = frozenset({"td", "th"})
 _ALIKE = 0.5
 _LEVELS = 3
+_FAR = 6
+"""Elements between a row and the one around all rows: farther ones have to look alike, too."""
+
 _NO_ROWS = frozenset(
     {"body", "head", "html", "br", "hr", "img", "td", "th", "thead", "tbody", "tfoot", "col"}
 )
 Shape = frozenset[tuple[str, ...]]
 
 
-def row_groups(tree: PageTree) -> list[tuple[int, ...]]:
+def row_groups(tree: PageTree, *, is_far: bool = False) -> list[tuple[int, ...]]:
     """Return groups of elements that look alike, below one element or below several that are alike.
 
     Elements between them that look different, such as advertisements, do not belong to a group, and rows may
     lack some of their parts.
+
+    Args:
+        tree: The page.
+        is_far: Whether rows may have only a far element in common, as in sections with a list each; these
+            groups are the last ones.
     """
     shapes = _Shapes(tree)
+    levels = _FAR if is_far else _LEVELS
     found: dict[tuple[int, ...], None] = {}
     alike: dict[tuple[object, ...], list[tuple[int, ...]]] = {}
     for parent in range(min(len(tree), MAX_ELEMENTS)):
         for group in _kinds(tree, shapes, tree.children[parent]):
             if len(group) >= MIN_ROWS:
                 found[group] = None
-            for key in _places(tree, parent, tree.tags[group[0]]):
+            for key in _places(tree, parent, tree.tags[group[0]], levels):
                 alike.setdefault(key, []).append(group)
     for groups in alike.values():
         for merged in _merged(tree, shapes, groups):
@@ -107,10 +116,10 @@ def _is_head(tree: PageTree, row: int) -> bool:
     return all(tree.tags[cell] == "th" for cell in tree.children[row])
 
 
-def _places(tree: PageTree, parent: int, tag: str) -> Iterator[tuple[object, ...]]:
+def _places(tree: PageTree, parent: int, tag: str, levels: int) -> Iterator[tuple[object, ...]]:
     """Yield an element around a group and the names on the way to it, for the nearest few."""
     way = [tag, tree.tags[parent]]
-    for outer in islice(tree.ancestors(parent), _LEVELS - 1):
+    for outer in islice(tree.ancestors(parent), levels - 1):
         yield (outer, *way)
         way.append(tree.tags[outer])
 
@@ -131,15 +140,26 @@ def _merged(tree: PageTree, shapes: _Shapes, groups: Sequence[tuple[int, ...]]) 
 
 
 def _are_apart(tree: PageTree, one: int, other: int) -> bool:
-    """Return whether the elements around two rows have classes of other meanings: `ul.menu`, `ul.results`."""
+    """Return whether the elements around two rows have classes of other meanings: `ul.menu`, `ul.results`.
+
+    Where the rows have only a far element in common, the elements around them have to look alike, too.
+    """
     around = zip(tree.ancestors(one), tree.ancestors(other), strict=False)
-    for mine, others in islice(around, _LEVELS):
+    least = 0.0
+    for place, (mine, others) in enumerate(around):
         if mine == others:
-            return False
-        names = [{name for name in _classes(tree, outer) if is_durable(name)} for outer in (mine, others)]
-        if all(names) and names[0].isdisjoint(names[1]):
+            return place > _LEVELS and least < _ALIKE
+        names = [_meanings(tree, outer) for outer in (mine, others)]
+        shared = len(names[0] & names[1]) / len(names[0] | names[1]) if all(names) else float(not any(names))
+        if place < _LEVELS and all(names) and not shared:
             return True
+        least = min(least, shared) if place else shared
     return False
+
+
+def _meanings(tree: PageTree, number: int) -> frozenset[str]:
+    """Return the classes of an element that a person chose, without their numbers: `featured_3`."""
+    return frozenset(name.rstrip("0123456789") for name in _classes(tree, number) if is_durable(name))
 
 
 def _classes(tree: PageTree, number: int) -> frozenset[str]:
