@@ -24,7 +24,6 @@ from agentic.core.graph.definition.wires import workflow_within
 from agentic.core.graph.definition.workflow import WorkflowSignature, digest
 from agentic.core.graph.model.state import joined
 from agentic.core.graph.versions.fingerprints import fingerprint
-from agentic.core.graph.versions.source_trees import forget_files
 from agentic.core.types import JSONValue
 
 _ORDER = "order of "
@@ -52,7 +51,6 @@ def signature_of(workflow_id: str, version: str | None, graph: Graph) -> Workflo
     """Return a workflow's signature, the same in every process."""
     parts = {name: digest(facts) for name, facts in _parts(graph, "")}
     code = {name: fingerprint(value) for name, value in _code(graph, "")}
-    forget_files()
     return WorkflowSignature(workflow_id=workflow_id, version=version, parts=parts, code=code)
 
 

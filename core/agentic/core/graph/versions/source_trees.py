@@ -37,11 +37,6 @@ def source_tree(function: FunctionType) -> str | None:
     return _source_tree(code, code.co_filename, str(function.__globals__.get("__name__")))
 
 
-def forget_files() -> None:
-    """Let go of the trees of whole files, which take a megabyte for 1,000 lines; those of functions stay."""
-    _functions_by_line.cache_clear()
-
-
 @lru_cache(maxsize=1024)
 def _source_tree(code: CodeType, filename: str, module_name: str) -> str | None:
     try:
@@ -81,7 +76,7 @@ def _parsed(source: str) -> ast.Module:
         return ast.parse(source)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=4)  # a thousand lines take a megabyte
 def _functions_by_line(source: str) -> Mapping[int, Sequence[_Function]]:
     found: dict[int, list[_Function]] = {}
     for node in ast.walk(_parsed(source)):
