@@ -37,6 +37,31 @@ def card(number: int, name: str) -> str:
     )
 
 
+def test_lines_of_a_grid_are_not_the_records_that_a_page_offers() -> None:
+    products = [
+        f'<li class=item><img src="/{n}.png"><h2><a class=title href="/p/{n}">{name} lamp</a></h2>'
+        f"<b class=price>${n + 1}9.50</b></li>"
+        for n, name in enumerate(NAMES)
+    ]
+    lines = "".join(f"<ul class=line>{''.join(products[at : at + 2])}</ul>" for at in (0, 2, 4))
+    offer, *_ = offers_of(f"<body>{NAV}<main>{lines}</main>")
+    assert [one.name for one in offer.fields] == ["image", "link", "title", "price"]
+    assert texts(offer, "title") == [f"{name} lamp" for name in NAMES]
+
+
+def test_label_within_a_text_names_its_field() -> None:
+    views = ["612", "2,211", "87", "1,093", "5", "44"]
+    topics = "".join(
+        f"<li><h3><a href=/t/{n}>{name}</a></h3><p>Replies: {n}</p><p>Views: {views[n]}</p></li>"
+        for n, name in enumerate(NAMES)
+    )
+    offer, *_ = offers_of(f"<body>{NAV}<ol>{topics}</ol>")
+    assert texts(offer, "views") == views
+    fields = {one.name: (one.type, one.regex) for one in offer.fields}
+    assert fields["replies"] == ("integer", r"^Replies:\s?(.*)$")
+    assert fields["views"] == ("integer", r"^Views:\s?(.*)$")
+
+
 def test_cards_with_hashed_classes_and_advertisements_between_them_are_one_list() -> None:
     advertisement = '<div class="promo"><a href="https://ads.example/"><img src=a.png></a></div>'
     cards = [card(number, name) for number, name in enumerate(NAMES)]

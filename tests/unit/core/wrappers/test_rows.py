@@ -10,7 +10,7 @@ from turbohtml import parse
 
 from agentic.core.wrappers import PageTree
 from agentic.core.wrappers.building import FoundRows, are_rows, find_rows
-from agentic.core.wrappers.building.expressions import amount_type
+from agentic.core.wrappers.building.naming import amount_type
 from agentic.core.wrappers.selecting import SelectorIndex
 
 NAMES = ("Amber Lamp", "Birch Chair", "Coral Table", "Dune Shelf", "Ember Rug", "Fjord Bed", "Grove Desk")

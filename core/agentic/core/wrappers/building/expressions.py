@@ -19,15 +19,10 @@ _TRIED_AFFIXES = 6
 _MOST = 0.6
 """Share of the texts that an expression for a part of them must fit."""
 
-_GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
-"""Digits that are thousands, or a number with three decimals."""
-
-_SPACES = re.compile(r"[\s'’]")
 _TOKEN = re.compile(r"(?<![\w.,])\d[\d.,]*(?<![.,])(?!\w)")
 _PLAIN_AMOUNT = re.compile(r"[-+]?\d[\d.,]*")
 _DIGITS = r"[\d.,]+"
 _LETTERS = r"[^\W\d_]+"
-_AMOUNT = re.compile(r"\d[\d.,'’\s]*\d|\d")
 
 
 class _Affix(NamedTuple):
@@ -141,30 +136,6 @@ def _usual(parts: Sequence[str], texts: Sequence[str]) -> list[_Affix]:
     shown = (part for part in parts if part.strip())
     held = (part for part in shown if sum(part in text for text in texts) >= _MOST * len(texts))
     return [_Affix(part) for part in islice(held, _TRIED_AFFIXES)]
-
-
-def amount_type(values: Sequence[str], amounts: Sequence[str]) -> str:
-    """Return the type that reads amounts: number, integer, or string for codes such as ``0443``.
-
-    ``1,204`` may be read in two ways. It is an integer among integers such as ``87``, and if an example is
-    ``1204``.
-
-    Args:
-        values: The examples.
-        amounts: All texts at the place, or the parts of them that an expression takes.
-    """
-    found = [amount for text in (*values, *amounts) if (amount := _SPACES.sub("", amount_in(text)))]
-    if any(one[:1] == "0" and one[1:2].isdigit() for one in found):
-        return "string"
-    grouped = [bool(_GROUPED.fullmatch(one)) for one in found]
-    is_whole = all(is_group or one.isdecimal() for one, is_group in zip(found, grouped, strict=True))
-    return "integer" if any(grouped) and not all(grouped) and is_whole else "number"
-
-
-def amount_in(text: str) -> str:
-    """Return the first amount of a text; empty if it has none."""
-    found = _AMOUNT.search(text)
-    return found[0] if found is not None else ""
 
 
 def form_of(text: str) -> str:

@@ -11,14 +11,13 @@ from agentic.core.wrappers.amounts import MAX_AMOUNT_CHARS
 from agentic.core.wrappers.building.addresses import link_of
 from agentic.core.wrappers.building.expressions import (
     MAX_PART_TEXT,
-    amount_type,
     digits_of,
     escaped,
     expression_of,
     is_amount_text,
     span_of,
 )
-from agentic.core.wrappers.building.naming import day_of, is_price
+from agentic.core.wrappers.building.naming import amount_type, day_of, is_price
 from agentic.core.wrappers.candidates import MAX_ELEMENTS, MAX_TEXT_CHARS
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.values import Kind, agreement

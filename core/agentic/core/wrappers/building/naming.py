@@ -23,6 +23,11 @@ _MONEY = re.compile(
 )
 _NUMBER = re.compile(r"[(\s]*[-+]?\d[\d.,'’\s]*%?[)\s]*")
 _WHOLE = re.compile(r"[(\s]*[-+]?\d{1,9}[)\s]*")
+_GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+"""Digits that are thousands, or a number with three decimals."""
+
+_SPACES = re.compile(r"[\s'’]")
+_AMOUNT = re.compile(r"\d[\d.,'’\s]*\d|\d")
 _NOT_NAME = re.compile(r"[\W_]+")
 _WORDS = {
     name: word
@@ -65,7 +70,34 @@ def type_of(texts: Sequence[str]) -> str:
         return "date"
     if any(map(_is_code, shown)) or not all(map(_NUMBER.fullmatch, shown)):
         return "string"
-    return "integer" if all(map(_WHOLE.fullmatch, shown)) else "number"
+    if all(map(_WHOLE.fullmatch, shown)):
+        return "integer"
+    is_clear = any(not _GROUPED.fullmatch(_SPACES.sub("", amount_in(text))) for text in shown)
+    return amount_type((), shown) if is_clear else "string"  # `1,204` alone may be read in two ways
+
+
+def amount_type(values: Sequence[str], amounts: Sequence[str]) -> str:
+    """Return the type that reads amounts: number, integer, or string for codes such as ``0443``.
+
+    ``1,204`` may be read in two ways. It is an integer among integers such as ``87``, and if an example is
+    ``1204``.
+
+    Args:
+        values: The examples.
+        amounts: All texts at the place, or the parts of them that an expression takes.
+    """
+    found = [amount for text in (*values, *amounts) if (amount := _SPACES.sub("", amount_in(text)))]
+    if any(one[:1] == "0" and one[1:2].isdigit() for one in found):
+        return "string"
+    grouped = [bool(_GROUPED.fullmatch(one)) for one in found]
+    is_whole = all(is_group or one.isdecimal() for one, is_group in zip(found, grouped, strict=True))
+    return "integer" if any(grouped) and not all(grouped) and is_whole else "number"
+
+
+def amount_in(text: str) -> str:
+    """Return the first amount of a text; empty if it has none."""
+    found = _AMOUNT.search(text)
+    return found[0] if found is not None else ""
 
 
 def is_price(text: str) -> bool:
@@ -93,12 +125,13 @@ def name_of(tree: PageTree, number: int, *, attr: str = "", label: str = "", kin
     """Return a name for the value of an element: by its label, its attributes, its type or its place."""
     if label and (found := as_name(label)):
         return found
-    if known := _known(_own_names(tree, number)):
+    known = _known(_own_names(tree, number))
+    if attr == "href":
+        return "link" if known in ("", "title", "text") else f"{known}_link"
+    if known and attr not in ("src", "data-src"):
         return known
-    if attr:
-        return _OF_ATTRIBUTES.get(attr, as_name(attr))
-    if kind in ("price", "date"):
-        return kind
+    if attr or kind in ("price", "date"):
+        return _OF_ATTRIBUTES.get(attr, as_name(attr)) if attr else kind
     if any(tree.tags[one] in HEADINGS for one in (number, tree.parents[number])):
         return "title"
     own = [word for word in _own_names(tree, number) if is_durable(word)]

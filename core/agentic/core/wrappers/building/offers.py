@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 from agentic.core.wrappers.building.addresses import link_of
 from agentic.core.wrappers.building.columns import RowColumn, columns_of, write_row_locators
+from agentic.core.wrappers.building.expressions import escaped, label_in
 from agentic.core.wrappers.building.naming import NO_NAME, as_name, name_of, type_of, unique
 from agentic.core.wrappers.building.paging import Paging, find_paging
 from agentic.core.wrappers.building.rows import row_groups
@@ -29,6 +31,10 @@ MAX_TRIED_VALUES = 100
 """Values of a page that selectors are written for: the work for a page is bounded."""
 
 _FEW = 3
+_IN_LINE = 1.5
+"""Records in a line of a grid; the last line may have one."""
+
+_MOST = 0.9
 _SHORT_CHARS = 80
 MAX_VALUE_CHARS = 400
 MAX_VALUE_ELEMENTS = 6
@@ -150,7 +156,7 @@ def find_lists(index: SelectorIndex) -> list[Offer]:
     for _, rows, columns in scored[:MAX_TRIED]:
         if len(found) == MAX_LISTS:
             break
-        if any(_overlap(tree, rows, offer.rows) for offer in found):
+        if any(_overlap(tree, rows, offer.rows) for offer in found) or _is_grid(tree, rows, scored):
             continue
         offer = list_of(index, rows, columns)
         if offer is not None:
@@ -265,6 +271,27 @@ def _score(tree: PageTree, rows: Sequence[int], columns: Sequence[RowColumn]) ->
     return 0.0 if is_pager and tree.tags[rows[0]] != "tr" else value * math.log2(1 + len(rows)) * side
 
 
+def _is_grid(
+    tree: PageTree,
+    rows: Sequence[int],
+    lists: Sequence[tuple[float, tuple[int, ...], Sequence[RowColumn]]],
+) -> bool:
+    """Return whether rows only wrap the records of another list: lines of a grid."""
+    for _, inner, columns in lists:
+        if len(inner) < _IN_LINE * len(rows):
+            continue
+        steady = [one for one in columns if one.filled >= _MOST * min(len(inner), MAX_OFFERED_ROWS)]
+        if len(steady) < _FEW or not any(one.attr for one in steady):
+            continue
+        homes = [bisect_right(rows, one) - 1 for one in inner]
+        if all(
+            place >= 0 and tree.is_within(one, rows[place]) for one, place in zip(inner, homes, strict=True)
+        ):
+            said = sum(map(tree.length, inner))
+            return len(set(homes)) == len(rows) and said >= _MOST * sum(map(tree.length, rows))
+    return False
+
+
 def _are_labelled(tree: PageTree, rows: Sequence[int]) -> bool:
     """Return whether rows are the terms or the values of a ``dl``: values of one record, and no records."""
     terms = {"dt", "dd"}
@@ -321,12 +348,18 @@ def _field(
     first = next(parts[0] for parts in column.parts if parts)
     label = column.label or head_of(tree, first, rows, heads)
     texts = [text for row in column.texts for text in row]
+    ahead = {"" if column.attr or column.is_list else label_in(text) for text in texts}
+    own = ahead.pop() if len(ahead) == 1 else ""
+    texts = [text.removeprefix(own).strip() for text in texts]
+    label = label or own
     kind = "url" if column.attr in ("href", "src", "data-src") else type_of(texts)
     name = name_of(tree, first, attr="" if label else column.attr, label=label, kind=kind)
     if column.attr in ("href", "src", "data-src") and label:
         name = f"{as_name(label).removesuffix('_link')}_link" if column.attr == "href" else "image"
     locators = write_row_locators(index, rows, column, frozenset(name.split("_")))
-    return OfferedField(name, label, tuple(locators), column.texts, column.is_list, column.attr, kind)
+    regex = f"^{escaped(own)}\\s?(.*)$" if own else ""
+    shown = tuple(tuple(text.removeprefix(own).strip() for text in row) for row in column.texts)
+    return OfferedField(name, label, tuple(locators), shown, column.is_list, column.attr, kind, regex)
 
 
 def head_of(tree: PageTree, number: int, rows: Sequence[int], heads: Mapping[int, str]) -> str:

@@ -133,7 +133,7 @@ async def test_fields_of_a_list_are_read_from_its_rows() -> None:
     site = shop()
     offers = find_offers([site.tree(LIST)])
     found = await inferred(
-        site, wanted(TITLE, PRICE, limit=9), picking(offers, 0, title="title_2", price="price")
+        site, wanted(TITLE, PRICE, limit=9), picking(offers, 0, title="title", price="price")
     )
     intent = found.intent
     assert (intent.kind, intent.items, intent.next) == ("rows", "ul.lamps li", 'a[rel~="next"]')
@@ -154,7 +154,7 @@ async def test_fields_that_only_details_have_make_a_pipeline_of_details() -> Non
     found = await inferred(
         site,
         wanted(TITLE, RATING, filters=[{"words": "good ones", "field": "rating", "op": ">", "value": 4}]),
-        picking(offers, 0, title="title_2", rating=""),
+        picking(offers, 0, title="title", rating=""),
         picking(details, 0, title="title", rating="rating"),
     )
     assert (found.intent.kind, found.intent.items, found.intent.link) == ("list", "ul.lamps li", "a.name")
@@ -165,7 +165,7 @@ async def test_fields_that_only_details_have_make_a_pipeline_of_details() -> Non
 
 async def test_list_is_tried_on_its_further_pages_of_the_same_host() -> None:
     site = shop(NUMBERS.replace('"?page=3"', '"http://internal.example/"'), **{f"{LIST}?page=2": _list("")})
-    answers = wanted(TITLE, PRICE), picking(find_offers([site.tree(LIST)]), 0, title="title_2", price="price")
+    answers = wanted(TITLE, PRICE), picking(find_offers([site.tree(LIST)]), 0, title="title", price="price")
     found = await inferred(site, *answers)  # one of the pages does not exist
     assert found.checked == {LIST: 4, f"{LIST}?page=2": 4}
     assert found.values == {"title": 8, "price": 8}
@@ -195,7 +195,7 @@ async def test_type_that_the_texts_do_not_have_becomes_a_text() -> None:
     site = shop()
     offers = find_offers([site.tree(LIST)])
     sold: dict[str, JSONValue] = {"name": "sold", "type": "date"}
-    found = await inferred(site, wanted(TITLE, sold), picking(offers, 0, title="title_2", sold="sold"))
+    found = await inferred(site, wanted(TITLE, sold), picking(offers, 0, title="title", sold="sold"))
     rule = found.intent.fields["sold"]
     assert isinstance(rule, dict)
     assert "type" not in rule
@@ -208,7 +208,7 @@ async def test_list_without_a_link_to_the_next_page_keeps_no_filter() -> None:
     found = await inferred(
         site,
         wanted(TITLE, PRICE, filters=[cheap], limit=5),
-        picking(offers, 0, title="title_2", price="price"),
+        picking(offers, 0, title="title", price="price"),
     )
     assert (found.intent.filters, found.intent.limit) == ((), None)
     assert [one.words for one in found.not_applied] == ["under 20", "at most 5"]
@@ -249,7 +249,7 @@ async def test_field_that_no_page_has_ends_with_the_places_that_there_are() -> N
         await inferred(
             site,
             wanted(TITLE, {"name": "weight"}),
-            picking(offers, 0, title="title_2", weight=""),
+            picking(offers, 0, title="title", weight=""),
             picking(details, 0, title="title", weight=""),
         )
     assert caught.value.missing == ("weight",)
@@ -258,7 +258,7 @@ async def test_field_that_no_page_has_ends_with_the_places_that_there_are() -> N
 
 async def test_missing_field_is_named_where_the_pages_of_a_list_cannot_be_read() -> None:
     site = MemorySite({LIST: _list("")})
-    answers = wanted(TITLE, RATING), picking(find_offers([site.tree(LIST)]), 0, title="title_2", rating="")
+    answers = wanted(TITLE, RATING), picking(find_offers([site.tree(LIST)]), 0, title="title", rating="")
     with pytest.raises(NothingFitsError, match="no place for rating") as caught:
         await inferred(site, *answers)
     assert caught.value.missing == ("rating",)
@@ -274,7 +274,7 @@ async def test_field_that_only_a_filter_needs_may_be_missing() -> None:
             {"name": "colour", "is_asked": False},
             filters=[{"words": "in green", "field": "colour", "value": "green"}],
         ),
-        picking(offers, 0, title="title_2", colour=""),
+        picking(offers, 0, title="title", colour=""),
     )
     assert [one.reason for one in found.not_applied] == ["the pages have no place for colour"]
 
