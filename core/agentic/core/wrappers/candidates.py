@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
@@ -22,6 +23,7 @@ MAX_COLUMNS = 4
 
 MAX_TEXT_CHARS = 4_000
 MAX_LEVELS = 8
+MAX_BESIDE = 5
 MAX_FORM_CHARS = 100
 _AMOUNTS = str.maketrans("", "", "0123456789.,'’")
 _EMPTY = frozenset(["br", "hr", "img", "input", "link", "meta", "button", "path"])
@@ -133,9 +135,13 @@ def twin_of(tree: PageTree, number: int) -> int | None:
     form, path = _form(tree.text(number)), [_look(tree, number)]
     inner = number
     for outer in islice(tree.ancestors(number), MAX_LEVELS):
-        beside = [one for one in tree.children[outer] if one != inner and _look(tree, one) == path[0]]
+        siblings = tree.children[outer]
+        at = bisect_left(siblings, inner)
+        near = (*siblings[max(0, at - MAX_BESIDE) : at], *siblings[at + 1 : at + 1 + MAX_BESIDE])
+        beside = [one for one in near if _look(tree, one) == path[0]]
         for look in path[1:]:
-            beside = [below for one in beside for below in tree.children[one] if _look(tree, below) == look]
+            below = (inside for one in beside for inside in tree.children[one][:MAX_SHOWN])
+            beside = [*islice((one for one in below if _look(tree, one) == look), MAX_SHOWN)]
         short = (one for one in beside if tree.length(one) <= MAX_FORM_CHARS)
         twin = next((one for one in short if _form(tree.text(one)) == form), None)
         if twin is not None:

@@ -259,8 +259,9 @@ class _Repair:
         families = _families(first.tree, aim, self._table(name, scorers[0]).ranked())[: MAX_CHOICES + 2]
         best = [one for one, _ in families]
         self._alike[name] = {one.candidate.numbers: others for one, others in families}
+        far = self._far(name)
         scores = [
-            one.score + (self._on_others(name, one, scorers) if one.score > best[0].score - FAR else FAR_AWAY)
+            one.score + (self._on_others(name, one, scorers) if one.score > best[0].score - far else FAR_AWAY)
             for one in best
         ]
         top = max(0.0, *scores) if scores else 0.0
@@ -270,6 +271,16 @@ class _Repair:
             _choice(first.tree, one.candidate, odd / mass) for one, odd in zip(best, odds, strict=True)
         ]
         return sorted(choices, key=lambda choice: -choice.probability)[:MAX_CHOICES]
+
+    def _far(self, name: str) -> float:
+        """Return how far behind the first place one may be to be looked for on further pages.
+
+        A place further behind could not overtake it, but by stored values of the other pages.
+        """
+        count = len(self._pages) - 1
+        if not count or self._is_known_on_others(name):
+            return FAR
+        return min(FAR, 2 * OTHER_PAGE * count * -MISSING)
 
     def _scorer(self, page: PageFacts, name: str, anchors: Mapping[str, int]) -> Scorer:
         others = {other: place for other, place in anchors.items() if other != name}
