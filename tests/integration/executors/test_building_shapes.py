@@ -125,6 +125,11 @@ def test_example_that_cannot_be_found_is_named_with_the_next_step(
     assert said.replace("{url}", f"{server.url}{path}") in told
 
 
+def test_values_of_several_rows_are_a_warning(server: Site) -> None:
+    found = build(server, "/days_before_other_texts/", f"title={TITLES[1]}", "day=3/15")
+    assert "its values are in several rows of a list of 12: give values that stand in one row" in found.stderr
+
+
 def test_fields_with_equal_examples_are_a_warning(server: Site) -> None:
     found = build(server, "/two_fields_with_one_value/item-1.html", "stars=4", "reviews=4")
     assert "stars and reviews are alike in all examples and may get one place" in found.stderr

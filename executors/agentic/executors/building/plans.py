@@ -108,8 +108,13 @@ async def plan_by_examples(asked: BuildRequest, looks: Looks) -> Plan:
         if len(rows) > 1 and found is not None:
             raise not_rows(rows, await looks.tree(asked.url), found) from None
         raise
-    if found is None or found.missing:
+    if found is None:
         return plan
+    if found.missing:
+        apart = f"read as one record, but its values are in several rows of a list of {found.offer.count}"
+        said = f"{apart}: give values that stand in one row, and --rows reads all of them"
+        is_apart = _is_of_rows(plan, await looks.tree(asked.url), found)
+        return replace(plan, warnings=[*plan.warnings, said]) if is_apart else plan
     said = f"read as one record; the values are also in a list of {found.offer.count}: --rows reads its rows"
     if _is_of_rows(plan, await looks.tree(asked.url), found):
         return replace(plan, warnings=[*plan.warnings, said])
