@@ -92,9 +92,10 @@ def configured_stage(
 
 
 @pytest.fixture(scope="module")
-def stage(shared_stage: Scene) -> Scene:
+def stage(shared_stage: Scene) -> Iterator[Scene]:
     """The place of a module's tests, unless it has one of its own."""
-    return shared_stage
+    yield shared_stage
+    shared_stage.end_workers()  # they sweep twice a second, else to the end of all tests
 
 
 @pytest.fixture

@@ -126,6 +126,11 @@ class Scene:
                 self.place.kill(other)
         return chosen
 
+    def end_workers(self) -> None:
+        """End all workers: the next test that needs one starts it."""
+        for worker in self._workers:
+            self.place.kill(worker)
+
     def start_worker(self) -> subprocess.Popen[bytes]:
         """Start a worker."""
         name = f"w{len(self._workers)}@test"
