@@ -170,13 +170,19 @@ class History:
         return sorted(done - rows.keys()), sorted(key for key in rows if rows[key] > 1 or key not in done)
 
     def _fences(self) -> Iterator[str]:
-        """I5: each row was written by the process, and under the fence, of the claim that was settled."""
+        """I5: each row was written by the process, and under the fence, of the claim that was settled.
+
+        A run that is resumed in a superstep keeps the results of it in activations with a new fence, which no
+        worker has claimed.
+        """
         for run_id, superstep, executor_id, pid, fence, worker, last_fence, last_worker in self._read(
             "SELECT r.run_id, r.superstep, r.executor_id, r.pid, r.fence, r.worker, a.fence, a.worker "
             "FROM fault_rows r JOIN activations a ON a.run_id = r.run_id AND a.superstep = r.superstep "
             "AND a.executor_id = r.executor_id"
         ):
-            if (fence, worker) != (last_fence, last_worker) or str(worker).split("/")[1] != str(pid):
+            is_kept = not last_worker and fence < last_fence
+            is_settled = (fence, worker) == (last_fence, last_worker)
+            if not (is_kept or is_settled) or str(worker).split("/")[1] != str(pid):
                 yield (
                     f"I5: the row of {run_id}:{superstep}:{executor_id} is of process {pid} with fence "
                     f"{fence} of {worker}; settled was {last_fence} of {last_worker}"

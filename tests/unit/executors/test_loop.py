@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -74,20 +73,27 @@ def test_an_interrupted_caller_cancels_the_coroutine_with_the_reason_and_waits_f
 
 @pytest.mark.usefixtures("interruptible")
 def test_work_that_is_interrupted_before_it_begins_is_over(loop: LoopThread) -> None:
-    is_blocked = threading.Event()
+    is_blocked, is_interrupted = threading.Event(), threading.Event()
 
     async def block() -> None:
         is_blocked.set()
-        time.sleep(0.3)  # noqa: ASYNC251 - all that is asked for meanwhile comes to the loop at once
+        is_interrupted.wait(20)  # all that is asked for meanwhile comes to the loop at once
+
+    def interrupt() -> None:
+        os.kill(os.getpid(), signal.SIGUSR2)
+        is_interrupted.set()
 
     blocking = threading.Thread(target=loop.run, args=(block(),))
     blocking.start()
-    is_blocked.wait(5)
-    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR2))
-    timer.start()
+    is_blocked.wait(20)
+    interrupting = threading.Timer(0.1, interrupt)
+
+    def run() -> None:
+        interrupting.start()
+        loop.run(asyncio.sleep(0))
 
     with pytest.raises(InterruptedWorkError):
-        loop.run(asyncio.sleep(0))
+        run()
     blocking.join()
 
 

@@ -325,7 +325,7 @@ async def test_run_deadline_stops_what_its_handlers_began(
     flow = WorkflowBuilder("w", version="1", config=config).set_start(both).build()
     with pytest.raises(TimeoutError):
         await flow.run("x", run_id="r", checkpoints=store)
-    assert (await others(), log) == (set(), ["stopped"])
+    assert (await others(), log) == (set(), ["stopped"] * begun.is_set())  # a busy machine may not come to it
 
 
 async def test_run_deadline_is_told_when_a_handler_ends_with_the_wait_of_its_sub_run(
