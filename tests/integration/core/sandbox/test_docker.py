@@ -81,7 +81,11 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     address = f"unix://{home}/engine.sock"
     with (home / "log").open("w") as log:
         served = subprocess.Popen(
-            ["podman", "system", "service", "--time", "0", address], env=environment, stdout=log, stderr=log
+            ["podman", "system", "service", "--time", "0", address],
+            cwd=home,  # podman leaves a file there when a container has no memory left
+            env=environment,
+            stdout=log,
+            stderr=log,
         )
     try:
         until = time.monotonic() + 60
