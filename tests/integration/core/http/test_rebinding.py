@@ -7,9 +7,10 @@ where a request goes.
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -61,10 +62,27 @@ class Site:
 async def listening_at(*hosts: str) -> AsyncIterator[Site]:
     site = Site()
     async with AsyncExitStack() as opened:
-        for host in hosts:
-            server = await opened.enter_async_context(await asyncio.start_server(site.serve, host, site.port))
-            site.port = server.sockets[0].getsockname()[1]
+        for listener in sockets_at(hosts):
+            await opened.enter_async_context(await asyncio.start_server(site.serve, sock=listener))
+            site.port = listener.getsockname()[1]
         yield site
+
+
+def sockets_at(hosts: Sequence[str]) -> list[socket.socket]:
+    """Return sockets with one port that is free at all addresses."""
+    while True:
+        found: list[socket.socket] = []
+        try:
+            for host in hosts:
+                found.append(socket.socket())
+                found[-1].bind((host, found[0].getsockname()[1]))
+        except OSError as exc:
+            for one in found:
+                one.close()
+            if exc.errno != errno.EADDRINUSE:
+                raise
+        else:
+            return found
 
 
 @pytest.fixture(autouse=True)
