@@ -13,7 +13,7 @@ GROUP = 3
 CENTS = 100
 _NUMBER = re.compile(r"\d{1,3}(?:[ '’]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*")
 _BLANKS = str.maketrans("", "", " '’")
-_CURRENCIES = frozenset("$€£¥₹₽₩")
+_WITH_CENTS = frozenset("$€£₹₽")
 _FACTORS = (1_000, 1_000_000, 1_000_000_000)
 _FACTOR = re.compile(
     r"(?:([kK])|(M)| ?(?i:(tsd|thousand)|(mio|mln|millions?|millionen)|(bn|mrd|billions?|milliarden)))"
@@ -27,10 +27,12 @@ class Amount(NamedTuple):
     Attributes:
         value: The number.
         step: From one such number to the next: 100 for ``1.2k``. 0 where it is not rounded.
+        is_odd: Whether the text usually means another number.
     """
 
     value: float
     step: float = 0.0
+    is_odd: bool = False
 
 
 @lru_cache(maxsize=8_192)
@@ -48,13 +50,20 @@ def amounts_of(text: str) -> tuple[Amount, ...]:
     times = _FACTOR.match(text, found.end())
     if times is not None and values:
         factor = _FACTORS[0 if times[1] or times[3] else 1 if times[2] or times[4] else 2]
-        step = factor / 10.0 ** len(digits.replace(",", ".").partition(".")[2])
+        step = factor / 10.0 ** len(repr(values[0]).removesuffix(".0").partition(".")[2])
         return Amount(round(values[0] * factor, 6), step), *map(Amount, values)
-    if digits == found[0] and digits.isdigit() and len(digits) >= GROUP and not _CURRENCIES.isdisjoint(text):
-        values = (*values, float(digits) / CENTS)
+    odd: list[float] = []
+    if digits == found[0] and digits.isdigit() and len(digits) >= GROUP and not _WITH_CENTS.isdisjoint(text):
+        odd.append(float(digits) / CENTS)
     if found[0] != digits:  # blanks may stand between two numbers
-        values = (*values, float(found[0].split(" ")[0].partition("'")[0].partition("’")[0]))
-    return tuple(map(Amount, values))
+        odd.append(float(found[0].split(" ")[0].partition("'")[0].partition("’")[0]))
+    return *map(Amount, values), *(Amount(value, is_odd=True) for value in odd)
+
+
+def is_one_amount(text: str) -> bool:
+    """Return whether a text has one number, and no other digits."""
+    found = _NUMBER.search(text) if len(text) <= MAX_AMOUNT_CHARS else None
+    return found is not None and not any(map(str.isdigit, text[: found.start()] + text[found.end() :]))
 
 
 def _readings(digits: str) -> tuple[float, ...]:

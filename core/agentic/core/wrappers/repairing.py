@@ -32,7 +32,7 @@ from agentic.core.wrappers.scoring import Aim, Scorer, plausibility, trust_of
 from agentic.core.wrappers.selecting import is_frail
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.values import AGREES, Kind, read_value
-from agentic.core.wrappers.words import plain
+from agentic.core.wrappers.words import plain, text_words
 from agentic.core.wrappers.wrapper import Wrapper
 
 MAX_CHOICES = 10
@@ -440,6 +440,9 @@ class _Repair:
             second = choices[1].probability if len(choices) > 1 else 0.0
             if not choices:
                 decided[name] = Abstained(f"no element of the page can be {name!r}", 0.0, ())
+            elif choices[0] is not found[name][0] and self._is_claimed(found[name][0], taken, best):
+                reason = f"the best place of {name!r} may belong to a field with a plainer name"
+                decided[name] = Abstained(reason, best, tuple(choices))
             elif best < max(self._accept[name], MARGIN * (rival := self._rival(name, choices))):
                 least = f"below {self._accept[name]:.2f}"
                 if best >= self._accept[name]:
@@ -455,17 +458,24 @@ class _Repair:
             name: self._with_data(name, one) if isinstance(one, Abstained) else one for name, one in results
         }
 
+    def _is_claimed(self, first: PlaceChoice, taken: Collection[int], best: float) -> bool:
+        """Return whether a place of a plainer field is likelier than the places that are left."""
+        return not any(number in taken for number in first.numbers) and first.probability >= MARGIN * best
+
     def _rival(self, name: str, choices: Sequence[PlaceChoice]) -> float:
         """Return the probability of the best place elsewhere on the page that has another value."""
         tree, first, *others = self._pages[0].tree, *choices
-        value = plain("".join(first.texts)) if self._aims[name].kind is Kind.TEXT else None
+        is_text, value = self._aims[name].kind is Kind.TEXT, text_words(" ".join(first.texts))
 
         def is_elsewhere(other: PlaceChoice) -> bool:
             pairs = ((one, two) for one in first.numbers[:_FEW] for two in other.numbers[:_FEW])
             return not any(tree.is_within(one, two) or tree.is_within(two, one) for one, two in pairs)
 
         def has_value(other: PlaceChoice) -> bool:
-            return value is not None and value in plain("".join(other.texts))
+            words = text_words(" ".join(other.texts))
+            starts = range(len(words) - len(value) + 1) if value else ()
+            is_part = any(words[start : start + len(value)] == value for start in starts)
+            return is_text and (is_part or first.texts == other.texts)
 
         return next((one.probability for one in others if is_elsewhere(one) and not has_value(one)), 0.0)
 
@@ -473,7 +483,8 @@ class _Repair:
         """Return the best places of fields with a part of the words of one: `price` of `old_price`."""
         words = self._aims[name].words
         least = found[name][0].probability / 2 if found[name] else 0.0
-        best = (one[0] for other, one in found.items() if one and self._aims[other].words < words)
+        plainer = [other for other in found if self._aims[other].words and self._aims[other].words < words]
+        best = (found[other][0] for other in plainer if found[other])
         return {number for one in best if one.probability >= least for number in one.numbers}
 
     def _with_data(self, name: str, abstained: Abstained) -> Found | Abstained:

@@ -167,7 +167,7 @@ class SelectorIndex:
             found["tag", tag].append(number)
             for key, value in attributes:
                 if key == "class":
-                    for one in set(value.split()):
+                    for one in {*value.split(" ")} - {""}:  # a no-break space is part of a class
                         found["class", one].append(number)
                 elif key in _INDEXED:
                     found[key, value].append(number)
@@ -321,7 +321,7 @@ def _atoms(tag: str, attributes: Sequence[tuple[str, str]]) -> Iterator[Atom]:
             text = given.get(key, "")
             if 0 < len(text) <= MAX_NAME and "\n" not in text:
                 yield Atom("attr", tag, key, text)
-        classes = given.get("class", "").split()
+        classes = [one for one in given.get("class", "").split(" ") if one]
         for one in classes[:MAX_CLASSES]:
             yield Atom("class", tag, "", one)
         if len(classes) > 1:

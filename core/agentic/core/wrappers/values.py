@@ -42,6 +42,7 @@ _ISO = re.compile(r"^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?$", re.IGNOR
 _DIGIT = re.compile(r"[0-9]")
 _ORDERS: tuple[DateOrder, ...] = ("dmy", "mdy")
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_TIME = re.compile(r"\d{1,2}:\d{2}")
 _STOPS = (".", "!", "?", "。")
 
 
@@ -110,6 +111,9 @@ def agreement(
         return _texts(texts[0], plain_texts[0] if plain_texts else plain(texts[0]), str(known))
     wanted = (known,) if isinstance(known, int | float) else amounts_in(kind, str(known))
     best = max((_same(one, other) for one in amounts_in(kind, texts[0]) for other in wanted), default=0.0)
+    if best == 1.0 and kind is Kind.NUMBER:
+        usual = [one.value for one in amounts_of(texts[0]) if not one.is_odd]
+        return best if any(_same(one, other) == 1.0 for one in usual for other in wanted) else ROUNDED
     if best < ROUNDED and kind is Kind.NUMBER:
         steps = [(one, other) for one in amounts_of(texts[0]) if one.step for other in wanted]
         return ROUNDED if any(abs(one.value - other) < one.step for one, other in steps) else best
@@ -162,7 +166,7 @@ def _texts(found: str, a: str, known: str) -> float:
     if a == b:
         return 1.0
     short, long = sorted((len(a), len(b)))
-    if (days := days_of(known)) and _is_same_day(days, days_of(found)):
+    if (days := days_of(known)) and _is_same_day(days, days_of(found)) and not _differ_in_time(found, known):
         return 1.0 if len(found) <= MAX_DATE_CHARS / 2 else AGREES
     if short < 0.4 * long:
         return 0.0
@@ -177,6 +181,12 @@ def _texts(found: str, a: str, known: str) -> float:
 def is_day(text: str, days: frozenset[str]) -> bool:
     """Return whether a text names one of some days."""
     return bool(days) and not days.isdisjoint(days_of(text))
+
+
+def _differ_in_time(one: str, other: str) -> bool:
+    """Return whether two days have different times of day."""
+    a, b = _TIME.search(one), _TIME.search(other)
+    return a is not None and b is not None and a[0].zfill(5) != b[0].zfill(5)
 
 
 def _is_same_day(one: frozenset[str], other: frozenset[str]) -> bool:

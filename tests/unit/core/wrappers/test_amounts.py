@@ -26,7 +26,6 @@ from agentic.core.wrappers.values import agreement
         ("4,5 von 5", 4.5),
         ("5 421 000", 5421000),
         ("12 345 reviews", 12345),
-        ("1999 €", 19.99),
         ("482.4 bn", 482.4),
         ("3 Mio.", 3_000_000),
     ],
@@ -42,9 +41,13 @@ def test_number_is_read_in_the_ways_of_any_country(shown: str, stored: float) ->
         ("15.2k views", 15400, 0.0),
         ("1.2M", 1_234_567, 0.9),
         ("12k", 12_900, 0.9),
+        ("1,234k", 1_234_567, 0.9),
+        ("1999 €", 19.99, 0.9),  # the cents may stand in an element of their own
+        ("¥1999", 19.99, 0.0),
+        ("12 345", 12, 0.9),
     ],
 )
-def test_short_form_of_a_count_agrees_with_the_counts_that_it_stands_for(
+def test_text_agrees_less_with_numbers_that_it_may_stand_for(
     shown: str, stored: float, agrees: float
 ) -> None:
     assert agreement(Kind.NUMBER, [shown], stored) == agrees
@@ -53,6 +56,19 @@ def test_short_form_of_a_count_agrees_with_the_counts_that_it_stands_for(
 @pytest.mark.parametrize("text", ["05.03.2024", "1.2.3", "no number", "9" * 100])
 def test_dates_versions_and_long_texts_are_not_amounts(text: str) -> None:
     assert amounts_of(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_same"),
+    [
+        ("5 Mar 2024 10:00", True),
+        ("2024-03-05", True),
+        ("2024-03-05 18:30", False),
+        ("5 Mar 2024, 9:00", False),
+    ],
+)
+def test_two_moments_of_a_day_are_not_the_same(shown: str, *, is_same: bool) -> None:
+    assert (agreement(Kind.TEXT, [shown], "2024-03-05 10:00") == 1.0) is is_same
 
 
 @given(st.integers(0, 10**12))

@@ -9,7 +9,7 @@ from tests.unit.core.wrappers.pages import LAMPS, new_page, old_page, tree_of
 
 from agentic.core.wrappers import Locator, LocatorKind, find_examples, finds, read_data_values, write_locators
 from agentic.core.wrappers.locators import Place
-from agentic.core.wrappers.selecting import Atom, Selection, SelectorIndex, is_durable, is_machine_made
+from agentic.core.wrappers.selecting import MANY, Atom, Selection, SelectorIndex, is_durable, is_machine_made
 from agentic.core.wrappers.tree import PageTree
 
 
@@ -162,3 +162,11 @@ def test_deep_page_is_read_without_recursion() -> None:
     bottom = tree.tags.index("p")
     assert len(tree.path(bottom)) == 6
     assert tree.text(bottom) == "bottom"
+
+
+@pytest.mark.parametrize("count", [0, MANY])
+def test_condition_gives_the_same_elements_however_many_were_asked_for_before(count: int) -> None:
+    index = SelectorIndex(tree_of('<b class="price\u00a0now">1</b><b class="price  old">2</b>'))
+    for number in range(count):
+        index.elements(Atom("class", "b", "", f"c{number}"))
+    assert [index.tree.text(number) for number in index.elements(Atom("class", "b", "", "price"))] == ["2"]

@@ -62,6 +62,16 @@ def test_label_within_a_text_names_its_field() -> None:
     assert fields["views"] == ("integer", r"^Views:\s?(.*)$")
 
 
+def test_schemes_of_addresses_and_marks_of_replies_are_no_labels() -> None:
+    topics = "".join(
+        f"<li><h3><a href=/t/{n}>Re: {name}</a></h3><p class=site>https://{name}.example/{n}</p></li>"
+        for n, name in enumerate(NAMES)
+    )
+    offer, *_ = offers_of(f"<body>{NAV}<ol>{topics}</ol>")
+    assert texts(offer, "site") == [f"https://{name}.example/{n}" for n, name in enumerate(NAMES)]
+    assert texts(offer, "title") == [f"Re: {name}" for name in NAMES]
+
+
 def test_cards_with_hashed_classes_and_advertisements_between_them_are_one_list() -> None:
     advertisement = '<div class="promo"><a href="https://ads.example/"><img src=a.png></a></div>'
     cards = [card(number, name) for number, name in enumerate(NAMES)]

@@ -255,12 +255,26 @@ def test_one_example_that_differs_makes_a_field_sure() -> None:
         (["1.204"], ["1.204", "3.517"], "number"),
         (["0443"], ["0443", "5121"], "string"),
         (["0.5"], ["0.5", "12"], "number"),
+        (["0.750"], ["0.750 kg", "2 kg", "1.250 kg"], "number"),
+        ([], ["1.459", "2"], "number"),
+        (["1459"], ["1.459", "2"], "integer"),
+        ([], ["12,500 %", "3 %"], "number"),
     ],
 )
 def test_amounts_are_read_as_the_column_shows_them(
     examples: Sequence[str], texts: Sequence[str], kind: str
 ) -> None:
     assert amount_type(examples, texts) == kind
+
+
+def test_many_characters_behind_a_value_are_no_marks() -> None:
+    rows = "".join(
+        f"<li><a href=/{n}>{name}{'.' * 3_800}</a><b>{n}9 $</b></li>" for n, name in enumerate(NAMES)
+    )
+    index = SelectorIndex(PageTree(parse(f"<ul>{rows}</ul>", positions=False)))
+    found = find_rows(index, [{"title": NAMES[1], "price": "19 $"}])
+    assert found is not None
+    assert all(len(one.regex) < 100 for one in found.offer.fields)
 
 
 def test_names_and_values_of_one_record_are_no_rows() -> None:

@@ -24,6 +24,7 @@ from agentic.core.wrappers import (
     with_locators,
     wrapper_of_values,
 )
+from agentic.core.wrappers.amounts import is_one_amount
 from agentic.core.wrappers.rules import comparable, wrapper_of_rule
 from agentic.core.wrappers.values import agreement
 from agentic.core.wrappers.words import plain
@@ -187,8 +188,10 @@ def is_same(found: JSONValue, stored: JSONValue) -> bool:
         return found in EMPTY and stored in EMPTY
     if isinstance(stored, int | float) and isinstance(found, int | float):
         return abs(found - stored) <= 1e-6 * max(1.0, abs(stored))
-    if isinstance(found, int | float) and not isinstance(found, bool):  # 18.5 is "18.50"
-        return agreement(Kind.NUMBER, [str(stored)], found) >= SAME
+    is_flag = isinstance(found, bool)
+    if isinstance(found, int | float) and not is_flag and isinstance(stored, str) and is_one_amount(stored):
+        is_below = stored.strip()[:1] in ("-", "\u2212")
+        return is_below == (found < 0) and agreement(Kind.NUMBER, [stored], abs(found)) >= SAME  # "18.50"
     texts = [str(one) for one in found] if isinstance(found, list) else [str(found)]
     known: JSONValue = [str(one) for one in stored] if isinstance(stored, list) else str(stored)
     return agreement(Kind.TEXT, texts, known) >= SAME

@@ -23,6 +23,8 @@ _TOKEN = re.compile(r"(?<![\w.,])\d[\d.,]*(?<![.,])(?!\w)")
 _PLAIN_AMOUNT = re.compile(r"[-+]?\d[\d.,]*")
 _DIGITS = r"[\d.,]+"
 _LETTERS = r"[^\W\d_]+"
+_NO_LABELS = frozenset({"re", "aw", "fw", "fwd", "sv", "wg", "mailto", "tel", "data", "javascript", "urn"})
+"""Words before a colon that belong to a subject or an address."""
 
 
 class _Affix(NamedTuple):
@@ -40,6 +42,8 @@ def is_amount_text(example: str) -> bool:
 def label_in(text: str) -> str:
     """Return the label that a text begins with, such as ``Author:``; empty if it has none."""
     label, mark, value = text[: LABEL_CHARS + 1].partition(":")
+    if value.startswith("//") or label.strip().lower() in _NO_LABELS:
+        return ""
     is_label = mark and value.strip() and len(label) > 1 and not any(map(str.isdigit, label))
     return f"{label}:" if is_label and '"' not in label else ""
 

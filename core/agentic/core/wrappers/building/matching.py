@@ -199,11 +199,15 @@ def reading_of(
     return "string", behind_label or (_without_marks(pairs) if readings == {"same"} else "")
 
 
+MAX_MARKS = 8
+"""More characters around a value are not marks."""
+
+
 def _without_marks(pairs: Sequence[tuple[str, str]]) -> str:
     """Return an expression for texts without the marks that all examples lack, as in ``(github.com)``."""
     around = {text.partition(example)[::2] if example in text else ("", "") for example, text in pairs}
     ahead, behind = around.pop() if len(around) == 1 else ("", "")
-    if not (ahead or behind) or any(map(str.isalnum, ahead + behind)):
+    if not 0 < len(ahead + behind) <= MAX_MARKS or any(map(str.isalnum, ahead + behind)):
         return ""
     return "^{}(.*?){}$".format(
         *("".join(f"{escaped(mark)}?" for mark in marks) for marks in (ahead, behind))

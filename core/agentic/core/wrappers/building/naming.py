@@ -23,7 +23,7 @@ _MONEY = re.compile(
 )
 _NUMBER = re.compile(r"[(\s]*[-+]?\d[\d.,'’\s]*%?[)\s]*")
 _WHOLE = re.compile(r"[(\s]*[-+]?\d{1,9}[)\s]*")
-_GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+_GROUPED = re.compile(r"[1-9]\d{0,2}(?:[.,]\d{3})+")
 """Digits that are thousands, or a number with three decimals."""
 
 _SPACES = re.compile(r"[\s'’]")
@@ -80,7 +80,7 @@ def amount_type(values: Sequence[str], amounts: Sequence[str]) -> str:
     """Return the type that reads amounts: number, integer, or string for codes such as ``0443``.
 
     ``1,204`` may be read in two ways. It is an integer among integers such as ``87``, and if an example is
-    ``1204``.
+    ``1204``. ``1.204`` and per cents are integers only if an example is.
 
     Args:
         values: The examples.
@@ -89,7 +89,14 @@ def amount_type(values: Sequence[str], amounts: Sequence[str]) -> str:
     found = [amount for text in (*values, *amounts) if (amount := _SPACES.sub("", amount_in(text)))]
     if any(one[:1] == "0" and one[1:2].isdigit() for one in found):
         return "string"
+    is_shown_whole = any(value.strip().isdecimal() for value in values)
+    if not is_shown_whole and any("%" in text for text in amounts):
+        return "number"
     grouped = [bool(_GROUPED.fullmatch(one)) for one in found]
+    if not is_shown_whole and any(
+        is_group and "." in one for one, is_group in zip(found, grouped, strict=True)
+    ):
+        return "number"
     is_whole = all(is_group or one.isdecimal() for one, is_group in zip(found, grouped, strict=True))
     return "integer" if any(grouped) and not all(grouped) and is_whole else "number"
 

@@ -249,6 +249,13 @@ def test_without_rows_a_place_is_doubted_by_the_values_of_healthy_pages() -> Non
         (["a shade", "a bulb"], ["a shade", "a bulb"], True),
         (None, "", True),
         (None, "a", False),
+        (-5.5, "-5.50", True),
+        (5.5, "-5.50", False),
+        (1299, "1,299 $", True),
+        (12, "Room 12, floor 3", False),
+        (3, "03/04/2024", False),
+        (12, ["12", "13"], False),
+        ("2024-03-05T01:00", "2024-03-05T23:30", False),
     ],
 )
 def test_values_are_compared_as_they_were_stored(found: JSONValue, stored: JSONValue, *, same: bool) -> None:
