@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 PORT = 27919
 """Below those that systems give to clients."""
+
+# Keeps other tests, which ask for a free port, from taking this one: it is bound, and does not listen.
+_held = socket.socket()
+_held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+atexit.register(_held.close)
+with suppress(OSError):
+    _held.bind(("127.0.0.1", PORT))
 
 URL = f"http://127.0.0.1:{PORT}"
 PAGES = 30
@@ -18,7 +27,7 @@ class Site(ThreadingHTTPServer):
     """Pages that name each other; some do not answer while they are held back."""
 
     daemon_threads = True
-    allow_reuse_address = True
+    allow_reuse_port = True
 
     def __init__(self, held: frozenset[str]) -> None:
         super().__init__(("127.0.0.1", PORT), Handler)
