@@ -173,3 +173,15 @@ def test_repair_is_unsure_between_two_places_that_are_as_likely() -> None:
     result = repair(known, [StoredPage(tree_of(html.format(76, 77)))], ["size"], accept=0.1)["size"]
     assert isinstance(result, Abstained)
     assert "another one" in result.reason
+
+
+def test_text_that_is_a_part_of_another_number_is_another_value() -> None:
+    place = Locator(LocatorKind.CSS, ".old")
+    known = {"size": Wrapper("size", Kind.TEXT, locators=(place,))}
+    for number, size in enumerate(("5 cm", "10 cm", "50 cm")):
+        tree = tree_of(f"<main><h1>Table</h1><p><b class='old'>{size}</b></p></main>")
+        known = learn(known, Observation(tree, str(number), {"size": place.find(tree)}, {"size": size}))
+    html = "<main><h1>Table</h1><p>Size <b class='size'>12 cm</b></p><p>Size <b class='size'>112 cm</b></p></main>"
+    result = repair(known, [StoredPage(tree_of(html))], ["size"], accept=0.1)["size"]
+    assert isinstance(result, Abstained)
+    assert "another one" in result.reason
