@@ -181,7 +181,8 @@ def test_text_that_is_a_part_of_another_number_is_another_value() -> None:
     for number, size in enumerate(("5 cm", "10 cm", "50 cm")):
         tree = tree_of(f"<main><h1>Table</h1><p><b class='old'>{size}</b></p></main>")
         known = learn(known, Observation(tree, str(number), {"size": place.find(tree)}, {"size": size}))
-    html = "<main><h1>Table</h1><p>Size <b class='size'>12 cm</b></p><p>Size <b class='size'>112 cm</b></p></main>"
+    lines = "".join(f"<p>Size <b class='size'>{size}</b></p>" for size in ("12 cm", "112 cm"))
+    html = f"<main><h1>Table</h1>{lines}</main>"
     result = repair(known, [StoredPage(tree_of(html))], ["size"], accept=0.1)["size"]
     assert isinstance(result, Abstained)
     assert "another one" in result.reason
