@@ -139,7 +139,7 @@ async def test_released_pages_are_new_and_those_that_raised_the_alarm_too(crawl:
 async def test_accepted_pages_are_new_and_not_watched_any_longer(crawl: Crawl) -> None:
     store, _ = await drifted(crawl)
     await store.release(is_accepted=True)
-    assert crawl.states() == {"done": 20, "new": 20}
+    assert crawl.states() == {"done": 10, "new": 30}
     taken = (await store.exchange(SLICE, CrawlBatch(), PAGES)).entries
     same = [page(one.url, one.url_key, price=None) for one in taken]
     assert not (await store.exchange(SLICE, CrawlBatch(done=same, holds_drift=True), 0)).incidents

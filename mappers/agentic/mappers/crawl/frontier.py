@@ -29,6 +29,7 @@ from agentic.core.pipeline.crawl.store import (
 from agentic.core.pipeline.drift.crawls import CrawlWatch, WatchedPage, load_crawl_watch
 from agentic.core.pipeline.drift.incidents import Incident
 from agentic.core.pipeline.drift.learning import add_learnt, without_learnt
+from agentic.core.pipeline.drift.looking import UsualLook
 from agentic.core.pipeline.drift.profiles import Expectation, KindProfile
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.policies.records import attempt_records
@@ -169,22 +170,32 @@ class SqlCrawlStore:
         """Return the requests through each of several proxies, of all commits so far."""
         return await in_thread(self._proxies)
 
-    async def markers(self) -> Mapping[str, Sequence[str]]:
-        """Return texts in the markup of healthy pages, by the key of their kind."""
-        return await in_thread(self._markers)
+    async def looks(self) -> Mapping[str, UsualLook]:
+        """Return the looks of healthy pages, by the key of their kind."""
+        return await in_thread(self._looks)
 
     async def incidents(self) -> Sequence[Incident]:
         """Return the incidents that are not settled."""
         return await in_thread(self._incidents)
 
     async def release(self, *, is_accepted: bool, repaired: Collection[str] = ()) -> None:
-        """Make held pages new again; unless accepted, the pages that raised the alarm are fetched again."""
+        """Make held pages new again, and the pages that raised the alarm."""
         await in_thread(self._release, is_accepted, repaired)
 
-    def _markers(self) -> Mapping[str, Sequence[str]]:
+    def _looks(self) -> Mapping[str, UsualLook]:
         with self._database.reading() as session:
             expected = self._expectations(session)
-        return {key: one.profile.markers for key, one in expected.items() if one.template is not None}
+            crawl = session.get(CrawlModel, (self._project_id, self._run))
+            muted = load_crawl_watch(crawl.watch).muted if crawl is not None else frozenset()
+        return {
+            key: UsualLook(
+                markers=one.profile.markers if one.template is not None else (),
+                needed=one.needed,
+                is_accepted=key in muted,
+            )
+            for key, one in expected.items()
+            if one.is_known
+        }
 
     def _expectations(self, session: Session) -> Mapping[str, Expectation]:
         if self._expected is None:
@@ -490,7 +501,9 @@ def _counts(rows: Sequence[tuple[Any, ...]]) -> FrontierCounts:
     )
 
 
-def _fields_of(page: CrawledPage) -> list[Mapping[str, JSONValue]]:
+def _fields_of(page: CrawledPage) -> Sequence[Mapping[str, JSONValue]]:
+    if page.sight is not None and page.sight.void is not None:
+        return page.sight.void
     return [item.fields for item in items_of(page)]
 
 

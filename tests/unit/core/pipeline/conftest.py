@@ -42,6 +42,7 @@ from agentic.core.pipeline import (
 )
 from agentic.core.pipeline.crawl.page_items import items_of
 from agentic.core.pipeline.drift.incidents import Incident
+from agentic.core.pipeline.drift.looking import UsualLook
 from agentic.core.pipeline.steps.state import FailureTally
 from agentic.core.types import JSONValue, SaveCounts
 
@@ -169,7 +170,7 @@ class MemoryFrontier:
     async def proxies(self) -> Sequence[ProxyUse]:
         return added_uses((), (use for batch in self.commits for use in batch.proxies))
 
-    async def markers(self) -> Mapping[str, Sequence[str]]:
+    async def looks(self) -> Mapping[str, UsualLook]:
         return {}
 
     async def incidents(self) -> Sequence[Incident]:

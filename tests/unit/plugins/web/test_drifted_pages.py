@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from agentic.core.actors import Page
 from agentic.core.pipeline.drift.crawls import CrawlWatch, WatchedPage
 from agentic.core.pipeline.drift.incidents import Cause, Incident
-from agentic.core.pipeline.drift.looking import PageWatchers
+from agentic.core.pipeline.drift.looking import PageWatchers, UsualLook
 from agentic.core.pipeline.drift.profiles import Expectation, KindProfile, learnt
 from agentic.core.pipeline.spec.spec import DetailRules
 from agentic.core.types import JSONValue, RunId
@@ -65,12 +65,13 @@ def watched(
     """Return the number of pages until an incident, and the incident."""
     watcher, watch = PageWatchers([RULE]).of(RunId("r")), CrawlWatch()
     (kind,) = watcher.kinds
-    watcher.markers = {kind.key: profile.markers} if profile.markers else {}
+    expected = Expectation(profile)
+    watcher.looks = {kind.key: UsualLook(markers=profile.markers, needed=expected.needed)}
     for count, (page, item) in enumerate(pages, 1):
         sight = watcher.look(page, 0, 0, [item])
         assert sight is not None
         one = WatchedPage(page.content_hash, page.url, page.content_hash, sight, [item])
-        if found := watch.note([one], {kind.key: Expectation(profile)}):
+        if found := watch.note([one], {kind.key: expected}):
             return count, found[0], watch
     return len(pages), None, watch
 

@@ -62,7 +62,7 @@ class _NoOutside:
     async def proxies(self) -> NoReturn:
         self._refuse()
 
-    async def markers(self) -> NoReturn:
+    async def looks(self) -> NoReturn:
         self._refuse()
 
     async def incidents(self) -> NoReturn:

@@ -436,7 +436,7 @@ class CrawlNode(Executor):
         if _is_over(step, counts):
             return counts
         if step.details:
-            processor.watcher.markers = await store.markers()
+            processor.watcher.looks = await store.looks()
         limits = SliceLimits(
             pages=step.slice_pages if turn.width == _widest(step) else _first_share(step),
             seconds=step.slice_seconds,

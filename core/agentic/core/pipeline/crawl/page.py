@@ -38,8 +38,9 @@ from agentic.core.pipeline.crawl.store import (
     PageWarning,
     SiteMove,
 )
+from agentic.core.pipeline.drift.incidents import Cause
 from agentic.core.pipeline.drift.looking import PageWatcher
-from agentic.core.pipeline.drift.sights import PageSight, is_blank
+from agentic.core.pipeline.drift.sights import PageSight
 from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.expressions.secret_masking import Hidden
 from agentic.core.pipeline.policies.attempts import GivenUp, OnAttempt, RetryContext, try_until_settled
@@ -361,8 +362,10 @@ class PageProcessor:
             wanted = number if page.final_url == entry.url else self.scope.detail_of(entry.url)
             fields = [item.fields for item in items]
             sight = self.watcher.look(page, wanted, number, fields)
-            if sight is not None and sight.wall is not None and is_blank(fields):
-                items = ()  # the row of the page stays: a wall says nothing about it
+            if sight is not None and self._leaves_row(sight):
+                if items:
+                    context.warn_about("rows left as they were", _why_left(entry.url, sight.wall))
+                items = ()
         crawled = self._crawled(entry, page, title, items, sight)
         if sight is None or number is None or number != wanted or len(items) != 1:
             return crawled
@@ -375,6 +378,11 @@ class PageProcessor:
             hidden=self.hidden,
         )
         return replace(crawled, learnt=learnt) if learnt else crawled
+
+    def _leaves_row(self, sight: PageSight) -> bool:
+        """Return whether the stored row of a page stays as it is, because the page says nothing about it."""
+        reads_all = self.step.on_drift == "continue" and sight.wall is None
+        return sight.void is not None and not reads_all
 
     async def _items(self, number: int, page: Page, context: ActorContext) -> Sequence[FoundItem]:
         rules = self.step.details[number]
@@ -466,6 +474,19 @@ class PageProcessor:
             version=self.version,
         )
         return with_items(crawled, items) if len(items) > 1 else crawled
+
+
+def _why_left(url: str, wall: Cause | None) -> str:
+    shown = "no value in any field" if wall is None else _INSTEAD.get(wall, "another page")
+    return f"{safe_url(url)} shows {shown}; its row stays as it is"
+
+
+_INSTEAD = {
+    Cause.CONSENT: "a consent wall",
+    Cause.LOGIN: "a login",
+    Cause.GONE: "'not found'",
+    Cause.EMPTY: "'no results'",
+}
 
 
 async def _held(entry: FrontierEntry) -> PageResult:

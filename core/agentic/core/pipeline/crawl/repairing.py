@@ -13,7 +13,7 @@ from agentic.core.actors import ActorError, Page
 from agentic.core.http import HttpError
 from agentic.core.pipeline.crawl.page import PageProcessor
 from agentic.core.pipeline.drift.incidents import Cause, Incident
-from agentic.core.pipeline.drift.sights import is_blank, kind_of, wall_in
+from agentic.core.pipeline.drift.sights import EMPTY, kind_of
 from agentic.core.pipeline.repairs.proposals import Repair, RepairAbstention
 from agentic.core.pipeline.repairs.requests import RepairRequest
 from agentic.core.pipeline.repairs.store import RepairedStep, RepairStore
@@ -48,7 +48,6 @@ MOST_OTHERS = 4
 """Of the pages that still have the former layout: new places must not change them."""
 
 LOOKED_THROUGH = 200
-EMPTY: tuple[JSONValue, ...] = (None, "", [], {})
 SCHEMA = "schema"
 
 
@@ -170,7 +169,7 @@ class CrawlRepair:
         if not can_be_searched(page) or self.processor.scope.detail_of(page.final_url) != number:
             return None
         item = await _read(self.processor, number, page)
-        if item is None or (is_blank([item]) and wall_in(page.text, page.final_url) is not None):
+        if item is None or self.processor.watcher.wall_on(page, number, [item])[0] is not None:
             return None
         rows = await self.store.rows([page.final_url])
         from agentic.core.pipeline.repairs.fields import LookedAtPage, tree_of

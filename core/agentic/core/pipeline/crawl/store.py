@@ -11,6 +11,7 @@ from agentic.core.actors import ContentsOutput, Page
 from agentic.core.http.exits.uses import ProxyUse
 from agentic.core.pipeline.drift.incidents import Incident
 from agentic.core.pipeline.drift.learning import LearntField
+from agentic.core.pipeline.drift.looking import UsualLook
 from agentic.core.pipeline.drift.sights import PageSight
 from agentic.core.pipeline.policies.policies import StepAttempt
 from agentic.core.pipeline.steps.state import FailureTally
@@ -353,8 +354,8 @@ class CrawlStore(Protocol):
         """Return the requests through each of several proxies, of all commits so far."""
         ...
 
-    async def markers(self) -> Mapping[str, Sequence[str]]:
-        """Return texts in the markup of healthy pages, by the key of their kind."""
+    async def looks(self) -> Mapping[str, UsualLook]:
+        """Return the looks of healthy pages, by the key of their kind."""
         ...
 
     async def incidents(self) -> Sequence[Incident]:
@@ -362,11 +363,11 @@ class CrawlStore(Protocol):
         ...
 
     async def release(self, *, is_accepted: bool, repaired: Collection[str] = ()) -> None:
-        """Make all held pages new again; a second call changes nothing.
+        """Make all held pages new again, and those that raised the alarm; a second call changes nothing.
 
         Args:
             is_accepted: Whether the pages are right as they are: they are not watched any longer in this
-                crawl. Else the pages that raised the alarm are fetched again, too.
+                crawl.
             repaired: Keys of the kinds whose pages are read with other rules from now on.
         """
         ...

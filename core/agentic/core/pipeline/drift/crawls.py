@@ -81,6 +81,11 @@ class CrawlWatch:
         return [watch.incident for watch in self.kinds.values() if watch.incident is not None]
 
     @property
+    def muted(self) -> frozenset[str]:
+        """Keys of the kinds whose pages were accepted as they are."""
+        return frozenset(key for key, watch in self.kinds.items() if watch.is_muted)
+
+    @property
     def suspects(self) -> Sequence[str]:
         """Keys of the pages that raised the alarms, and of others that may have been read wrong."""
         return [
@@ -88,7 +93,7 @@ class CrawlWatch:
         ]
 
     def settle(self, *, is_accepted: bool, repaired: Collection[str] = ()) -> Sequence[str]:
-        """End all incidents; return the keys of pages to read again: none if the pages are right.
+        """End all incidents; return the keys of the pages to read again.
 
         Args:
             is_accepted: Whether the pages are right as they are.

@@ -7,21 +7,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentic.core.actors import Page
+from agentic.core.pipeline.drift.incidents import Cause
 from agentic.core.pipeline.drift.learning import FieldLearner
 from agentic.core.pipeline.drift.sights import (
+    EMPTY,
     MAX_MARKERS,
+    WALL_LINKS,
     PageKind,
     PageSight,
+    ShownPage,
     has_markers,
     is_blank,
     kind_of,
     lacks_fields,
     markers_in,
+    shown_page,
+    signs_on,
     wall_at,
-    wall_in,
+    wall_on,
 )
 from agentic.core.pipeline.drift.watching import SAMPLED
 from agentic.core.pipeline.spec.spec import DetailRules
+from agentic.core.records import record
 from agentic.core.types import JSONValue, RunId
 
 OTHER_PAGES = 4
@@ -32,6 +39,40 @@ MAX_COMMON = 1_000
 KEPT_CRAWLS = 64
 
 
+@record
+class UsualLook:
+    """The look of the healthy pages of a kind.
+
+    Attributes:
+        markers: Texts in their markup.
+        needed: Fields that hardly any of them lacks.
+        is_accepted: Whether the pages of this crawl are right as they are.
+    """
+
+    markers: Sequence[str] = ()
+    needed: frozenset[str] = frozenset()
+    is_accepted: bool = False
+
+
+NO_LOOK = UsualLook()
+
+
+@record
+class _VoidPage:
+    """The newest page of a kind without the fields of its kind: its address, headings and words."""
+
+    url: str
+    headings: tuple[str, ...]
+    words: frozenset[str] | None
+
+    def is_like(self, other: _VoidPage | None) -> bool:
+        """Whether this short page says the same as one at another address, apart from numbers."""
+        return other is not None and self.url != other.url and self.words == other.words is not None
+
+    def has_headings_of(self, other: _VoidPage | None) -> bool:
+        return other is not None and self.url != other.url and self.headings == other.headings
+
+
 @dataclass(slots=True)
 class PageWatcher:
     """Looks at the pages of one crawl in this process.
@@ -39,17 +80,20 @@ class PageWatcher:
     Attributes:
         kinds: Of the rules of ``detail``, in their order.
         held: Keys of the kinds whose pages are not fetched now.
-        markers: Markers of each kind on healthy pages.
+        looks: The look of healthy pages of each kind, by its key.
         learner: Learns how the fields look.
     """
 
     kinds: tuple[PageKind, ...]
     held: frozenset[str] = frozenset()
-    markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    looks: Mapping[str, UsualLook] = field(default_factory=dict)
     learner: FieldLearner = field(default_factory=FieldLearner)
     _common: set[str] = field(default_factory=set)
     _others: int = 0
     _sampled: Counter[str] = field(default_factory=Counter)
+    _signs: set[Cause] = field(default_factory=set)
+    _healthy: Counter[str] = field(default_factory=Counter)
+    _last_void: dict[str, _VoidPage] = field(default_factory=dict)
 
     def is_held(self, number: int | None) -> bool:
         """Whether pages of a rule are held now."""
@@ -73,13 +117,60 @@ class PageWatcher:
         kind = self.kinds[number]
         size = len(page.text)
         if number != read:
-            return PageSight(kind, size, wall_at(page.final_url, page.url))
+            void = tuple(items) if is_blank(items) else None
+            return PageSight(kind, size, wall_at(page.final_url, page.url), void=void)
         wall = is_known = None
+        is_void = False
+        look = self.looks.get(kind.key, NO_LOOK)
         if lacks_fields(items):
-            wall = wall_in(page.text, page.final_url) if page.is_html and is_blank(items) else None
-            known = self.markers.get(kind.key)
-            is_known = has_markers(page.text, known) if known else None
-        return PageSight(kind, size, wall, is_known, () if wall else self._sample(kind, page))
+            wall, is_void = self.wall_on(page, number, items)
+            is_known = has_markers(page.text, look.markers) if look.markers else None
+        elif self._healthy[kind.key] < SAMPLED:
+            self._healthy[kind.key] += 1
+            self._note_signs(page)
+        markers = () if wall else self._sample(kind, page)
+        return PageSight(kind, size, wall, is_known, markers, tuple(items) if is_void else None)
+
+    def wall_on(
+        self, page: Page, number: int, items: Sequence[Mapping[str, JSONValue]]
+    ) -> tuple[Cause | None, bool]:
+        """Return the obstacle on a page of a kind, and whether the page says nothing about its item.
+
+        A page without any field that healthy pages have says nothing. Neither does a wall whose heading is
+        taken for a field.
+
+        Args:
+            page: The page.
+            number: Its rule.
+            items: The items on it, which lack a field.
+        """
+        kind = self.kinds[number]
+        look = self.looks.get(kind.key, NO_LOOK)
+        if look.is_accepted:
+            return None, False
+        needed = look.needed
+        valued = _valued(items)
+        is_void = is_blank(items) or bool(needed and not needed & valued.keys())
+        may_be_heading = len(items) == 1 and bool(needed - valued.keys())
+        if not page.is_html or not (is_void or may_be_heading):
+            return None, bool(needed) and is_void
+        shown = shown_page(page.text, page.final_url)
+        if not is_void and not all(_is_heading(valued[name], shown) for name in needed & valued.keys()):
+            return None, False
+        former = self._last_void.get(kind.key)
+        self._last_void[kind.key] = now = _VoidPage(page.url, shown.headings, shown.constant_words)
+        wall = wall_on(shown, self._signs)
+        if wall is None and now.is_like(former):
+            wall = Cause.ELSEWHERE
+        # With a value, it may be the page in another layout, beside a login that is new on all pages.
+        if not is_void and wall is not Cause.GONE and not now.has_headings_of(former):
+            return None, False
+        return wall, wall is not None or bool(needed)
+
+    def _note_signs(self, page: Page) -> None:
+        """Note the signs of walls on a page that is not a wall."""
+        if page.is_html:
+            self._signs.update(signs_on(shown_page(page.text, page.final_url)))
 
     def _sample(self, kind: PageKind, page: Page) -> tuple[str, ...]:
         if self._sampled[kind.key] >= SAMPLED or not page.is_html:
@@ -91,6 +182,8 @@ class PageWatcher:
         if self._others < OTHER_PAGES and page.is_html and len(self._common) < MAX_COMMON:
             self._others += 1
             self._common.update(markers_in(page.text))
+            if page.text.count("<a ") > WALL_LINKS:
+                self._note_signs(page)
 
 
 class PageWatchers:
@@ -111,6 +204,20 @@ class PageWatchers:
         if len(self._known) > KEPT_CRAWLS:
             self._known.popitem(last=False)
         return found
+
+
+def _valued(items: Sequence[Mapping[str, JSONValue]]) -> Mapping[str, JSONValue]:
+    """Return the fields that have a value on a page, with the first one."""
+    found: dict[str, JSONValue] = {}
+    for item in items:
+        for name, value in item.items():
+            if name != "url" and value not in EMPTY:
+                found.setdefault(name, value)
+    return found
+
+
+def _is_heading(value: JSONValue, shown: ShownPage) -> bool:
+    return isinstance(value, str) and " ".join(value.casefold().replace("’", "'").split()) in shown.headings
 
 
 def _first(markers: Iterable[str]) -> Iterable[str]:

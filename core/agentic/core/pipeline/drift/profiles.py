@@ -42,6 +42,9 @@ MAX_NAME_CHARS = 100
 OPTIONAL_RATE = 0.15
 """From this healthy null rate on, a field needs the template of the page as a second witness."""
 
+NEEDED_SHARE = 0.01
+"""A field that up to this share of the healthy pages lacked is needed: no page of the kind is without it."""
+
 SELDOM_REPEATED = 0.2
 """Up to this rate of equal values on neighbouring pages, more mean that a selector finds furniture."""
 
@@ -109,6 +112,7 @@ class ExpectedField:
         missing: Steps of the test on missing values; None if it is missing too often to say.
         missing_alarm: Evidence that is an alarm: higher if healthy pages without it come in sequence.
         is_optional: Whether it needs the template as a second witness.
+        is_needed: Whether hardly any healthy page lacks it.
         odd: Steps of the test on odd values; None if they are usual.
         repeated: Steps of the test on repeated values; None if they are usual.
         repeated_alarm: Evidence that is an alarm.
@@ -121,6 +125,7 @@ class ExpectedField:
     missing: Steps | None
     missing_alarm: float
     is_optional: bool
+    is_needed: bool
     odd: Steps | None
     repeated: Steps | None
     repeated_alarm: float
@@ -159,6 +164,11 @@ class Expectation:
             for name, one in self.profile.fields.items()
             if sum(run.pages for run in one.runs.values()) >= ENOUGH_PAGES
         }
+
+    @cached_property
+    def needed(self) -> frozenset[str]:
+        """The fields that hardly any healthy page lacks."""
+        return frozenset(name for name, one in self.fields.items() if one.is_needed and name != ITEM_COUNT)
 
     @cached_property
     def walls(self) -> Steps | None:
@@ -288,6 +298,7 @@ def _expected(known: FieldProfile) -> ExpectedField:
         missing=missing_steps,
         missing_alarm=_alarm(missing_steps, max((run.longest for run in runs), default=0)),
         is_optional=missing >= OPTIONAL_RATE,
+        is_needed=sum(run.missing for run in runs) <= NEEDED_SHARE * sum(run.pages for run in runs),
         odd=_steps((run.pages - run.missing, run.odd) for run in runs),
         repeated=repeated_steps,
         repeated_alarm=_alarm(repeated_steps, max((run.same for run in runs), default=0)),

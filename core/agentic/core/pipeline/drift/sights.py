@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from agentic.core.pipeline.drift.incidents import Cause
@@ -28,32 +29,46 @@ WALL_CHARS = 3_000
 WALL_LINKS = 15
 """And at most this number of links."""
 
+HEADING_CHARS = 200
+"""A longer heading is read until here."""
+
 _LOGIN_PATHS = ("/login", "/signin", "/sign-in", "/sign_in", "/log-in", "/anmelden", "/account/auth", "/sso")
+_GONE_PATHS = ("404", "not-found", "notfound")
 _PASSWORD = ('type="password"', "type='password'", "type=password")
 
 _CONSENT = (
     "accept all", "accept cookies", "before you continue", "we value your privacy", "manage consent",
-    "consent", "alle akzeptieren", "cookies akzeptieren", "zustimmen", "tout accepter",
+    "consent", "alle akzeptieren", "cookies akzeptieren", "zustimm", "tout accepter",
     "accepter et continuer", "aceptar todo", "aceptar cookies", "accetta tutt", "aceitar todos",
-    "alles accepteren", "akkoord", "zaakceptuj", "godkänn alla", "принять все", "同意する",
-    "全部接受", "kabul et",
+    "alles accepteren", "akkoord", "zaakceptuj", "godkänn alla", "accepter alle", "godta alle",
+    "hyväksy kaikki", "přijmout vše", "acceptă toate", "принять все", "прийняти всі", "αποδοχή όλων",
+    "kabul et", "同意する", "全部接受", "모두 동의", "قبول الكل",
 )  # fmt: skip
 
 _GONE = (
-    "not found", "404", "no longer available", "no longer exists", "does not exist", "doesn't exist",
-    "page unavailable", "nicht gefunden", "existiert nicht", "nicht mehr verfügbar", "introuvable",
-    "n'existe pas", "n'est plus disponible", "no encontrad", "no existe", "ya no está disponible",
-    "non trovat",
-    "não encontrad", "niet gevonden", "nie znaleziono", "hittades inte", "не найден",
-    "見つかりません", "找不到", "bulunamadı",
+    "not found", "not be found", "no longer available", "no longer exists", "does not exist",
+    "doesn't exist", "page unavailable", "nicht gefunden", "existiert nicht", "nicht mehr verfügbar",
+    "introuvable", "n'existe pas", "n'est plus disponible", "no encontrad", "no existe",
+    "ya no está disponible", "non trovat", "non esiste", "não encontrad", "não existe", "niet gevonden",
+    "bestaat niet", "nie znaleziono", "nie istnieje", "hittades inte", "finns inte", "ikke fundet",
+    "ikke funnet", "ei löytynyt", "ei löydy", "nenalezen", "nem található", "nu a fost găsit", "не найден",
+    "не существует", "не знайден", "δεν βρέθηκε", "bulunamadı", "見つかりません", "找不到", "不存在",
+    "찾을 수 없", "غير موجود", "לא נמצא",
 )  # fmt: skip
 
 _EMPTY = (
     "no results", "0 results", "nothing found", "no matches", "no items", "nothing matched",
     "keine ergebnisse", "keine treffer", "aucun résultat", "sin resultados", "no hay resultados",
     "nessun risultato", "nenhum resultado", "geen resultaten", "brak wyników", "inga resultat",
-    "ничего не найдено", "該当なし", "没有结果", "sonuç bulunamadı",
+    "ingen resultater", "ei tuloksia", "ничего не найдено", "該当なし", "没有结果", "결과가 없",
+    "sonuç bulunamadı",
 )  # fmt: skip
+
+_ERROR_WORDS = (
+    "status", "error", "errore", "erreur", "fehler", "erro", "fout", "fejl", "virhe", "chyba", "błąd",
+    "hata", "ошибка", "σφάλμα", "エラー", "错误", "錯誤", "오류", "http", "code", "page", "seite", "oops",
+)  # fmt: skip
+_SEPARATORS = (" - ", " – ", " — ", " · ", " • ", " » ", " :: ")
 
 
 @record
@@ -79,6 +94,8 @@ class PageSight:
         wall: The obstacle that the site shows instead; None without one.
         is_known: Whether it has the markers of its kind; None if it was not compared.
         markers: Texts in its markup that may become markers; empty if enough pages gave theirs.
+        void: What its rule found on it, if the page says nothing about its item: the stored row then stays
+            as it is. None for other pages.
     """
 
     kind: PageKind
@@ -86,6 +103,33 @@ class PageSight:
     wall: Cause | None = None
     is_known: bool | None = None
     markers: tuple[str, ...] = ()
+    void: tuple[Mapping[str, JSONValue], ...] | None = None
+
+
+@record
+class ShownPage:
+    """A page as people see it, in small letters.
+
+    Attributes:
+        markup: The beginning of its markup.
+        text: The visible text.
+        headings: The texts of the title and the main headings.
+        path: The path of its address, after redirects.
+        is_short: Whether it is as short as a wall.
+    """
+
+    markup: str
+    text: str
+    headings: tuple[str, ...]
+    path: str
+    is_short: bool
+
+    @property
+    def constant_words(self) -> frozenset[str] | None:
+        """The words of a short page but those with a digit, such as times and numbers of requests."""
+        if not self.is_short:
+            return None
+        return frozenset(word for word in self.text.split() if not any(map(str.isdigit, word)))
 
 
 def kind_of(rule: DetailRules) -> PageKind:
@@ -116,9 +160,13 @@ def lacks_fields(items: Sequence[Mapping[str, JSONValue]]) -> bool:
     return not items or not all(value or value in (0, False) for value in items[0].values())
 
 
+EMPTY: tuple[JSONValue, ...] = (None, "", [], {})
+"""No value."""
+
+
 def is_blank(items: Sequence[Mapping[str, JSONValue]]) -> bool:
     """Whether no item of a page has a value."""
-    return all(value in (None, "", [], {}) for item in items for name, value in item.items() if name != "url")
+    return all(value in EMPTY for item in items for name, value in item.items() if name != "url")
 
 
 def wall_at(url: str, kind_url: str) -> Cause:
@@ -135,7 +183,52 @@ def wall_at(url: str, kind_url: str) -> Cause:
     if "consent" in place:
         return Cause.CONSENT
     is_home = parts.path in ("", "/") and urlsplit(kind_url).netloc == parts.netloc
-    return Cause.GONE if is_home or _has(place, ("404", "not-found", "notfound")) else Cause.ELSEWHERE
+    return (
+        Cause.GONE if is_home or any(one in parts.path.casefold() for one in _GONE_PATHS) else Cause.ELSEWHERE
+    )
+
+
+def shown_page(text: str, final_url: str) -> ShownPage:
+    """Return a page as people see it.
+
+    Args:
+        text: Its markup.
+        final_url: Address after redirects.
+    """
+    markup = text[:READ_CHARS].casefold()
+    visible, headings = _visible(markup)
+    # Of 824 recipe pages, 83 were longer and began with styles; their first characters looked like a wall.
+    is_short = len(text) <= READ_CHARS and len(visible) <= WALL_CHARS and markup.count("<a ") <= WALL_LINKS
+    return ShownPage(markup, visible, headings, urlsplit(final_url).path.casefold(), is_short)
+
+
+def signs_on(page: ShownPage) -> Iterator[Cause]:
+    """Yield the obstacles that a page has signs for, wall or not: a field for a password, words."""
+    if any(one in page.markup for one in _PASSWORD):
+        yield Cause.LOGIN
+    if any(_has(one, _GONE) or _says_404(one) for one in page.headings):
+        yield Cause.GONE
+    if _has(page.text, _EMPTY):
+        yield Cause.EMPTY
+    if "consent" in page.path or (_has(page.text, _CONSENT) and _is_pressable(page.markup)):
+        yield Cause.CONSENT
+
+
+def wall_on(page: ShownPage, usual: Collection[Cause] = ()) -> Cause | None:
+    """Return the obstacle on a page without any value; None if it may be the page in another layout.
+
+    Args:
+        page: The page.
+        usual: Obstacles that other pages of the site have signs for, too. They count only if the address
+            says so.
+    """
+    for cause in signs_on(page):
+        is_address = (cause is Cause.LOGIN and any(path in page.path for path in _LOGIN_PATHS)) or (
+            cause is Cause.CONSENT and "consent" in page.path
+        )
+        if is_address or (cause not in usual and (page.is_short or cause is Cause.GONE)):
+            return cause
+    return None
 
 
 def wall_in(text: str, final_url: str) -> Cause | None:
@@ -145,20 +238,7 @@ def wall_in(text: str, final_url: str) -> Cause | None:
         text: Its markup.
         final_url: Address after redirects.
     """
-    markup = text[:READ_CHARS].casefold()
-    path = urlsplit(final_url).path.casefold()
-    visible, headings = _visible(markup)
-    # Of 824 recipe pages, 83 were longer and began with styles; their first characters looked like a wall.
-    is_short = len(text) <= READ_CHARS and len(visible) <= WALL_CHARS and markup.count("<a ") <= WALL_LINKS
-    if _has(markup, _PASSWORD) and (is_short or _has(path, _LOGIN_PATHS)):
-        return Cause.LOGIN
-    if _has(headings, _GONE):
-        return Cause.GONE
-    if is_short and _has(visible, _EMPTY):
-        return Cause.EMPTY
-    if is_short and ("consent" in path or (_has(visible, _CONSENT) and _is_wall(markup))):
-        return Cause.CONSENT
-    return None
+    return wall_on(shown_page(text, final_url))
 
 
 def markers_in(text: str) -> Iterator[str]:
@@ -178,16 +258,16 @@ def has_markers(text: str, markers: Sequence[str]) -> bool:
     return 2 * sum(marker in text for marker in markers) >= len(markers)
 
 
-def _is_wall(markup: str) -> bool:
+def _is_pressable(markup: str) -> bool:
     """Whether a page with words of consent has something to press."""
     return "<button" in markup or "<form" in markup or "<input" in markup
 
 
-def _visible(markup: str) -> tuple[str, str]:
-    """Return the text that people see, and the text of the title and the main headings."""
+def _visible(markup: str) -> tuple[str, tuple[str, ...]]:
+    """Return the text that people see, and the texts of the title and the main headings."""
     pieces: list[str] = []
     headings: list[str] = []
-    skipped = ""
+    skipped = heading = ""
     for part in markup.split("<"):
         tag, _, text = part.partition(">")
         name = tag.split(None, 1)[0] if tag[:1].strip() else ""
@@ -195,13 +275,57 @@ def _visible(markup: str) -> tuple[str, str]:
             skipped = "" if name == f"/{skipped}" else skipped
         if not skipped and name in ("script", "style", "noscript", "template"):
             skipped = name
+        if name in _HEADINGS:
+            heading = name
+            headings.append("")
+        elif name == f"/{heading}":
+            heading = ""
         if skipped or not text.strip():
             continue
         pieces.append(text)
-        if name in ("title", "h1", "h2"):
-            headings.append(text)
-    return " ".join(" ".join(pieces).split()), " ".join(" ".join(headings).split())
+        if heading:
+            headings[-1] += f" {text[:HEADING_CHARS]}"
+            heading = heading if len(headings[-1]) <= HEADING_CHARS else ""  # it was never closed
+    return _plain(" ".join(pieces)), tuple(filter(None, map(_plain, headings)))
+
+
+_HEADINGS = ("title", "h1", "h2")
+
+
+def _plain(text: str) -> str:
+    return " ".join(html.unescape(text).casefold().replace("’", "'").split())
+
+
+def _says_404(heading: str) -> bool:
+    """Whether a heading has 404 as a status: ``404``, ``Error 404 - Shop``, not ``Lotion 404 ml``."""
+    if "404" not in heading:
+        return False
+    for separator in _SEPARATORS:
+        heading = heading.replace(separator, "|")
+    return any(_is_404(part.strip()) for part in heading.split("|"))
+
+
+def _is_404(part: str) -> bool:
+    if part.startswith("404") and part[3:4] in _ENDS:
+        return True
+    for word in _ERROR_WORDS:
+        part = part.replace(word, " ")
+    return part.strip(_MARKS) == "404"
+
+
+_ENDS = (".", ":", "!", ",", ";")
+_MARKS = " .:!,;#()[]/-–—"
 
 
 def _has(text: str, words: Iterable[str]) -> bool:
-    return any(word in text for word in words)
+    """Whether a text has one of some phrases, as words: ``20 results`` are not ``0 results``."""
+    return any(word in text and _begins_word(text, word) for word in words)
+
+
+def _begins_word(text: str, word: str) -> bool:
+    if not word[0].isascii():  # of scripts without spaces between words, too
+        return True
+    at = text.find(word)
+    while at > 0 and text[at - 1].isalnum():
+        at = text.find(word, at + 1)
+    return at >= 0

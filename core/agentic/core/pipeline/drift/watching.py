@@ -491,8 +491,11 @@ class KindWatch:
         )
 
     def settle(self, *, is_accepted: bool) -> Sequence[str]:
-        """End the incident; return the keys of the pages to read again: none if the pages are right."""
-        again = [] if is_accepted else self.read_wrong
+        """End the incident; return the keys of the pages to read again.
+
+        If the pages are right, these are read as they are: the rows of those without values were left alone.
+        """
+        again = self.read_wrong
         self.incident, self.is_muted = None, is_accepted
         self.suspects.clear()
         self.doubted.clear()

@@ -6,7 +6,7 @@ import pytest
 
 from agentic.core.actors import Page
 from agentic.core.pipeline.drift.incidents import Cause
-from agentic.core.pipeline.drift.looking import PageWatchers
+from agentic.core.pipeline.drift.looking import PageWatchers, UsualLook
 from agentic.core.pipeline.drift.sights import has_markers, kind_of, markers_in, wall_at, wall_in
 from agentic.core.pipeline.spec.spec import DetailRules
 from agentic.core.types import RunId
@@ -39,6 +39,17 @@ def page(text: str, url: str = URL, final_url: str | None = None) -> Page:
         (document("<form><input type='password' name=p></form>"), Cause.LOGIN),
         (document("<h1>Seite nicht gefunden</h1>"), Cause.GONE),
         (document("<p>Sorry</p>", "404"), Cause.GONE),
+        (document("<h1>Error <b>404</b></h1>"), Cause.GONE),
+        (document("<h1>404: This page could not be found.</h1>"), Cause.GONE),
+        (document("<p>Sorry</p>", "Fehler 404 - Laden"), Cause.GONE),
+        (document("<h1>Sidan finns inte</h1>"), Cause.GONE),
+        (document("<h1>This lamp doesn&rsquo;t exist</h1>"), Cause.GONE),
+        (document("<h1>お探しのページは見つかりません</h1>"), Cause.GONE),
+        (document("<h1>Hyv&auml;ksy kaikki</h1><button>OK</button>"), Cause.CONSENT),
+        (document("<p>Your basket: 20 results. A piano items list, casino matches.</p>"), None),
+        (document("<h1>Lotion 404 ml</h1>"), None),
+        (document("<h1>Peugeot 404</h1>", "Peugeot 404 | Cars"), None),
+        (document(f"<h1>Lamp<p>{'of brass ' * 40} not found elsewhere</p>"), None),  # never closed
         (document("<p>Your search gave no results.</p>"), Cause.EMPTY),
         (document("<script>var text = 'accept all not found'</script><button>Buy</button>"), None),
         (document('<div class="css-1">Lamp</div><div class="css-2">12.50</div>'), None),
@@ -88,7 +99,7 @@ def test_markers_are_classes_and_ids_that_no_page_of_another_kind_has() -> None:
 
 def test_a_page_is_compared_with_the_markers_of_its_kind_only_if_it_lacks_a_field() -> None:
     watcher = PageWatchers([RULE]).of(RunId("r"))
-    watcher.markers = {kind_of(RULE).key: ('class="title"',)}
+    watcher.looks = {kind_of(RULE).key: UsualLook(markers=('class="title"',))}
     looks = [
         watcher.look(page(document('<h1 class="css-9">A</h1>')), 0, 0, [{"title": "A", "rating": rating}])
         for rating in ("5", None)
@@ -106,3 +117,89 @@ def test_markers_of_odd_markup_are_bounded() -> None:
     assert not list(markers_in('class="' * 5))
     assert not list(markers_in(f'<p class="{"x" * 500}">'))
     assert len(list(markers_in('<p class="a b">' * 10_000))) == 1
+
+
+KNOWN = {kind_of(RULE).key: UsualLook(needed=frozenset({"title", "price"}))}
+NOTHING = [{"url": URL, "title": None, "price": None}]
+
+
+def address(number: int) -> str:
+    return f"http://shop.example/product/{number}"
+
+
+def test_a_page_without_any_usual_field_leaves_its_row_and_is_no_wall() -> None:
+    watcher = PageWatchers([RULE]).of(RunId("r"))
+    first = watcher.look(page(document("<p>Lamp</p>")), 0, 0, NOTHING)
+    watcher.looks = KNOWN
+    second = watcher.look(page(document("<p>Lamp</p>")), 0, 0, NOTHING)
+    partly = watcher.look(page(document("<p>Lamp</p>")), 0, 0, [{"title": "Lamp", "price": None}])
+    assert first is not None
+    assert second is not None
+    assert partly is not None
+    assert first.wall is second.wall is None
+    # Without healthy pages, nobody knows that each page has values.
+    assert (first.void, second.void, partly.void) == (None, tuple(NOTHING), None)
+
+
+def test_short_pages_that_differ_only_in_numbers_are_no_pages_of_items() -> None:
+    watcher = PageWatchers([RULE]).of(RunId("r"))
+    closed = "<h1>Winterpause</h1><p>Wir sind bald zurück. Ref {}</p>"
+    lamp = "<h1>Lamp {}</h1><p>Made of {}.</p>"
+
+    def looks(text: str, *names: str) -> list[Cause | None]:
+        found = []
+        for number, name in enumerate(names):
+            shown = document(text.format(name, name))
+            sight = watcher.look(page(shown, address(number)), 0, 0, NOTHING)
+            assert sight is not None
+            found.append(sight.wall)
+        return found
+
+    assert looks(closed, "18af-1", "77c0-2", "9e1") == [None, Cause.ELSEWHERE, Cause.ELSEWHERE]
+    assert looks(lamp, "Amber", "Brass", "Copper") == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("headings", "walls"),
+    [
+        (("Sign in", "Sign in", "Sign in"), [None, Cause.LOGIN, Cause.LOGIN]),
+        (("Amber", "Brass", "Copper"), [None, None, None]),  # a new layout, with a login on each page
+    ],
+)
+def test_a_wall_whose_heading_is_taken_for_a_field_leaves_the_row(
+    headings: tuple[str, ...], walls: list[Cause | None]
+) -> None:
+    watcher = PageWatchers([RULE]).of(RunId("r"))
+    watcher.looks = KNOWN
+    found = []
+    for number, heading in enumerate(headings):
+        text = document(f"<h1>{heading}</h1><form><input type=password></form>")
+        sight = watcher.look(page(text, address(number)), 0, 0, [{"title": heading, "price": None}])
+        assert sight is not None
+        found.append(sight.wall)
+        assert (sight.void is not None) == (sight.wall is not None)
+    assert found == walls
+
+
+@pytest.mark.parametrize("is_list", [True, False])
+def test_signs_that_healthy_pages_have_too_make_no_wall(is_list: bool) -> None:
+    watcher = PageWatchers([RULE]).of(RunId("r"))
+    watcher.looks = KNOWN
+    box = "<form><input type=password></form><p>Cookies: <button>Accept all</button></p>"
+    links = "<a href=x>Lamp</a>" * 20
+    number = None if is_list else 0
+    watcher.look(page(document(box + links)), number, number, [{"title": "Lamp", "price": 3}])
+    lamp = watcher.look(page(document(f"{box}<b>Lamp</b>")), 0, 0, NOTHING)
+    assert lamp is not None
+    assert lamp.wall is None
+    moved = watcher.look(page(document(f"{box}<b>Lamp</b>"), final_url=f"{URL}/login"), 0, 0, NOTHING)
+    assert moved is not None
+    assert moved.wall is Cause.LOGIN  # the address says so
+
+
+def test_accepted_pages_are_read_as_they_are() -> None:
+    watcher = PageWatchers([RULE]).of(RunId("r"))
+    watcher.looks = {kind_of(RULE).key: UsualLook(needed=frozenset({"title"}), is_accepted=True)}
+    sight = watcher.look(page(document("<h1>Not found</h1>")), 0, 0, NOTHING)
+    assert sight is not None
+    assert (sight.wall, sight.void) == (None, None)

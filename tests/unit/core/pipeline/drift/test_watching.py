@@ -233,7 +233,7 @@ def test_accepted_pages_are_not_watched_any_longer_and_begin_a_new_profile(profi
     broken = pages(item(number, price=None) for number in range(60))
     watch = CrawlWatch()
     assert len(watch.note(broken, expectations)) == 1
-    assert watch.settle(is_accepted=True) == []
+    assert watch.settle(is_accepted=True) == [page.key for page in broken]
     assert not watch.note(broken, expectations)
     anew = learnt(profile, "r9", watch.summaries()[KIND.key])
     assert [*anew.pages] == ["r9"]
