@@ -1,11 +1,14 @@
 """How often a repair finds the right place again after a redesign, and how often a wrong one.
 
-    python -m tests.bench.drift PAGES.jsonl.xz [--kind same|cross] [--peers] [--out ROWS]
+    python -m tests.bench.drift PAGES.jsonl.xz [--kind same|cross] [--peers] [--model NAME] [--out ROWS]
 
 PAGES holds one page a line: ``host``, ``key``, ``date``, ``labels``, ``html``. They are the versions of the
 test pages in the public history of recipe-scrapers, with the labels of their own JSON-LD. The pages are
 their owners' and never part of this repository. The variable ``DRIFT_PAGES`` may name the file. Needs
 rapidfuzz; ``--peers`` needs scrapling and autoscraper.
+
+With ``--model`` a model is asked about the fields that a repair is not sure of, one question for a page, as
+``agentic pipelines repair --model`` asks it.
 
 The weights of the product were fitted on all sites of these pages, so our own figures flatter them:
 ``tests.bench.drift_fit --folds 5`` measures sites that were held out.
@@ -14,6 +17,7 @@ The weights of the product were fitted on all sites of these pages, so our own f
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import lzma
 import os
@@ -45,6 +49,9 @@ from tests.bench.drift_protocol import (
     value_of,
 )
 
+from agentic.core.llm import LLMAdapter, llm
+from agentic.core.pipeline.intent_inference.conversing import Conversation
+from agentic.core.pipeline.repairs.choosing import choose_places
 from agentic.core.wrappers import (
     Abstained,
     Found,
@@ -71,10 +78,11 @@ Written = tuple[Atom | None, Atom]
 def main() -> None:
     asked = _arguments()
     pages = read_pages(asked.pages)
+    model = llm(asked.model) if asked.model else None
     rows: list[Row] = []
     for kind in [asked.kind] if asked.kind else ["same", "cross"]:
         for pair in pairs_of(pages, kind)[: asked.limit]:
-            rows += measured(pair, kind, with_peers=asked.peers)
+            rows += measured(pair, kind, with_peers=asked.peers, model=model)
             pair.forget()
         if asked.out:
             asked.out.write_text(json.dumps(rows))
@@ -87,17 +95,14 @@ def read_pages(path: Path) -> list[LabelledPage]:
         return [LabelledPage(**page) for page in found if page["host"]]
 
 
-def measured(pair: Pair, kind: str, *, with_peers: bool) -> list[Row]:
+def measured(pair: Pair, kind: str, *, with_peers: bool, model: LLMAdapter | None = None) -> list[Row]:
     """Return a row for each field whose selector was right on the old page."""
     new = pair.new.tree()
     selectors = selectors_of(pair.old)
     wrappers = learnt_wrappers(pair, selectors)
     truth = {name: gold for name in wrappers if (gold := pair.new.labels.get(name)) is not None}
     states = {name: broken_state(new, name, selectors[name], gold) for name, gold in truth.items()}
-    rows = {name: _first_row(pair, kind, name, states[name]) for name in truth}
-    for name in truth if kind == "same" else ():
-        hits = wrappers[name].locators[0].find(new)
-        rows[name]["still stored"] = is_right(name, value_of(name, new, hits), pair.old.labels[name])
+    rows = {name: _first_row(pair, kind, wrappers[name], states[name]) for name in truth}
     broken = [name for name, state in states.items() if state != "right"]
     row = {name: pair.old.labels[name] for name in wrappers} if kind == "same" else None
     more = [page for page in pair.more_new if overlap(page.tree(), new) >= SAME_LAYOUT]
@@ -109,6 +114,8 @@ def measured(pair: Pair, kind: str, *, with_peers: bool) -> list[Row]:
             rows[name] |= {f"{run} ms": spent, **_outcomes(run, name, new, result, truth[name], more)}
             if row is not None and isinstance(result, Found):
                 rows[name][f"{run} stored"] = _is_right_choice(name, new, result.place, pair.old.labels[name])
+        for name, result in _chosen(model, wrappers, stored, results).items():
+            rows[name][f"{run} asked"] = _outcome(name, new, result, truth[name])
     if len(broken) < len(truth):
         forced = repair(wrappers, [StoredPage(new, row)], sorted(wrappers))
         for name in set(truth) - set(broken):
@@ -121,9 +128,25 @@ def measured(pair: Pair, kind: str, *, with_peers: bool) -> list[Row]:
     return list(rows.values())
 
 
-def _first_row(pair: Pair, kind: str, name: str, state: str) -> Row:
-    visible = bool(targets(pair.new.tree(), name, pair.new.labels[name]))
-    return {"host": pair.old.host, "kind": kind, "field": name, "state": state, "visible": visible}
+def _chosen(
+    model: LLMAdapter | None,
+    wrappers: Mapping[str, Wrapper],
+    pages: Sequence[StoredPage],
+    results: Mapping[str, Found | Abstained],
+) -> dict[str, Found | Abstained]:
+    if model is None:
+        return {}
+    return asyncio.run(choose_places(Conversation(model), wrappers, pages, results))
+
+
+def _first_row(pair: Pair, kind: str, wrapper: Wrapper, state: str) -> Row:
+    name, new = wrapper.name, pair.new.tree()
+    visible = bool(targets(new, name, pair.new.labels[name]))
+    row: Row = {"host": pair.old.host, "kind": kind, "field": name, "state": state, "visible": visible}
+    if kind == "same":
+        value = value_of(name, new, wrapper.locators[0].find(new))
+        row["still stored"] = is_right(name, value, pair.old.labels[name])
+    return row
 
 
 def _runs(
@@ -146,12 +169,17 @@ def _outcomes(
         f"{run} first": bool(choices and choices[0]),
         f"{run} p": result.choices[0].probability if result.choices else 0.0,
         f"{run} text": result.choices[0].texts[0][:80] if result.choices else "",
-        run: "abstain",
+        run: _outcome(name, new, result, gold),
     }
     if isinstance(result, Found):
-        found[run] = "right" if _is_right_choice(name, new, result.place, gold) else "wrong"
         found[f"{run} held"] = _held(name, result.locators, more)
     return found
+
+
+def _outcome(name: str, new: PageTree, result: Found | Abstained, gold: Value) -> str:
+    if isinstance(result, Abstained):
+        return "abstain"
+    return "right" if _is_right_choice(name, new, result.place, gold) else "wrong"
 
 
 def _forced(name: str, new: PageTree, result: Found | Abstained, gold: Value) -> str:
@@ -280,6 +308,9 @@ def _section(title: str, rows: Sequence[Row]) -> list[str]:
     for run in (*RUNS, "scrapling", "autoscraper"):
         lines += [_line(run, mine) for mine in [[row for row in seen if run in row]] if mine]
     lines.append("")
+    for run in RUNS:
+        if asked := [str(row[f"{run} asked"]) for row in seen if f"{run} asked" in row]:
+            lines += [f"{run}, with a model: {_counts(asked, OUTCOMES)}"]
     for run in ("row", "row+"):
         lines += [f"{run}, without disputed labels: {_undisputed(run, seen)}"]
     for run in RUNS:
@@ -370,6 +401,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--kind", choices=["same", "cross"])
     parser.add_argument("--peers", action="store_true", help="measure Scrapling and AutoScraper, too")
+    parser.add_argument("--model", help="choose with a model, too, such as ollama:llama3.2")
     parser.add_argument("--limit", type=int, help="pairs of each kind")
     parser.add_argument("--out", type=Path, help="write a row for each field as JSON")
     return parser.parse_args()

@@ -1,6 +1,6 @@
 """Fit the weights of ``agentic.core.wrappers.scoring`` on redesigned pages, and cross-validate them by site.
 
-    python -m tests.bench.drift_fit PAGES.jsonl.xz [--folds 5] [--out ROWS]
+    python -m tests.bench.drift_fit PAGES.jsonl.xz [--folds 5] [--model NAME] [--out ROWS]
 
 A conditional logit: of all candidates of a page, and of "it is not here", one is right. Learnt are broken
 fields; with little weight, fields that are not broken, with and without their names; and all of them with the
@@ -45,6 +45,7 @@ from tests.bench.drift_protocol import (
     value_of,
 )
 
+from agentic.core.llm import LLMAdapter, llm
 from agentic.core.wrappers import ranking
 from agentic.core.wrappers.candidates import Candidate
 from agentic.core.wrappers.ranking import PageFacts, aims_of, likely
@@ -92,8 +93,10 @@ def main() -> None:
     )
     parser.add_argument("pages", type=Path)
     parser.add_argument("--folds", type=int, default=0, help="parts of the sites that are held out in turn")
+    parser.add_argument("--model", help="choose with a model, too: see drift.py")
     parser.add_argument("--out", type=Path, help="write a row for each field that was held out as JSON")
     asked = parser.parse_args()
+    model = llm(asked.model) if asked.model else None
     sites: dict[str, list[LabelledPage]] = defaultdict(list)
     for page in read_pages(asked.pages):
         sites[site_of(page.host)].append(page)
@@ -103,7 +106,7 @@ def main() -> None:
         held_out = {site for site in sites if zlib.crc32(site.encode()) % asked.folds == fold}
         fitted = fit([one for site in sites.keys() - held_out for one in queries[site]])
         for site in sorted(held_out):
-            rows += _measured(sites[site], fitted)
+            rows += _measured(sites[site], fitted, model)
     if rows:
         sys.stdout.write(table(rows))
     if asked.out:
@@ -124,12 +127,12 @@ def written(fitted: Fitted) -> str:
     return f"WEIGHTS = (\n{lines}\n)  # fmt: skip\n{scores}"
 
 
-def _measured(pages: Sequence[LabelledPage], fitted: Fitted) -> Iterator[Row]:
+def _measured(pages: Sequence[LabelledPage], fitted: Fitted, model: LLMAdapter | None) -> Iterator[Row]:
     weights, none, none_known = fitted
     with patch.multiple(ranking, WEIGHTS=tuple(map(float, weights)), NONE=none, NONE_KNOWN=none_known):
         for kind in KINDS:
             for pair in pairs_of(pages, kind):
-                yield from measured(pair, kind, with_peers=False)
+                yield from measured(pair, kind, with_peers=False, model=model)
                 pair.forget()
 
 

@@ -43,6 +43,20 @@ async def test_chosen_numbers_become_places_that_hold_on_all_pages() -> None:
     assert all(len(places) <= 10 for places in shown["places"].values())
 
 
+async def test_model_is_told_the_page_and_the_stored_value_of_the_record_whose_page_it_is() -> None:
+    first, second = LAMPS[:2]
+    pages = [StoredPage(new_page(first)), StoredPage(new_page(second), {"price": str(second.row["price"])})]
+    results = repair(WRAPPERS, pages, ["price"], accept=1.1)
+    model = ScriptedModel(['{"price": 0}'])
+    await choose_places(Conversation(model), WRAPPERS, pages, results)
+    shown = json.loads(model.requests[0].messages[-1].text)
+    assert shown["title"] == new_page(second).title != new_page(first).title
+    assert shown["fields"]["price"]["stored"] == str(second.row["price"])
+    texts = [text for place in shown["places"]["price"] for text in place["texts"]]
+    assert second.price in texts
+    assert first.price not in texts
+
+
 async def test_zero_leaves_a_field_without_a_place() -> None:
     results = _unsure("price")
     chosen = await choose_places(Conversation(ScriptedModel(['{"price": 0}'])), WRAPPERS, PAGES, results)
