@@ -59,7 +59,11 @@ MEMORY_BYTES = 4 * 2**30
 """What has to be free there: the environments that wheels are installed into need most of it."""
 
 
-TESTED_ON_ONE = [Path(__file__).parent / "integration" / room for room in ("executors", "plugins")]
+TESTED_ON_ONE = [
+    Path(__file__).parent / kind / room
+    for kind in ("faults", "integration")
+    for room in ("executors", "plugins")
+]
 """Tests there use a database, and are no tests of it."""
 
 

@@ -55,10 +55,17 @@ def test_demo_runs_both_agents_through_every_room_and_leaves_only_the_database(
     assert rows["executions"] == rows["agent_results"] == 2
     assert rows["items"] == 240
 
+
+@pytest.mark.slow
+@pytest.mark.requirement("BR05", "BR06", "PL44")
+def test_demo_that_runs_again_changes_no_row_and_adds_those_of_its_agents(
+    agentic: Agentic, home: Path
+) -> None:
+    assert agentic("demo").returncode == 0
     second = agentic("demo", "--agents")
     assert re.search(r"labels +succeeded +\d+ +\d+ +240 inserted", second.stdout)
     assert re.search(r"top-stories +succeeded +\d+ +\d+ +59 unchanged", second.stdout)
-    with sqlite3.connect(path) as database:
+    with sqlite3.connect(home / "demo" / "agentic.db") as database:
         assert database.execute("select count(*) from items").fetchone()[0] == 480
 
 

@@ -38,6 +38,7 @@ def test_it(n): pass
     assert [test.rpartition("/")[2] for test in tested["EX01"]] == ["test_sample.py::test_it"]
 
 
+@pytest.mark.slow
 def test_rows_without_tests_can_be_listed_alone(tmp_path: Path) -> None:
     body = '@pytest.mark.requirement("MC01")\ndef test_it(): pass'
     done = run_report(write_test(tmp_path, body), "--missing")
@@ -52,6 +53,7 @@ def test_a_mark_that_names_no_row_fails_and_names_the_test(tmp_path: Path) -> No
     assert "test_it names ZZ99, which is no row of docs/requirements.md" in done.stderr
 
 
+@pytest.mark.slow
 def test_tests_that_cannot_be_collected_fail_the_report(tmp_path: Path) -> None:
     done = run_report(write_test(tmp_path, "import no_such_module"))
     assert done.returncode == 1

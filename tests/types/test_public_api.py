@@ -59,6 +59,6 @@ CHECKERS = {"mypy": mypy, "pyright": pyright}
 
 
 @pytest.mark.requirement("EX02", "EX10", "EX11", "EX12", "EX23")
-@pytest.mark.parametrize("checker", CHECKERS)
+@pytest.mark.parametrize("checker", ["mypy", pytest.param("pyright", marks=pytest.mark.slow)])
 def test_type_checkers_find_the_marked_errors_and_no_others(checker: str) -> None:
     assert sorted(set(CHECKERS[checker]())) == sorted(expected(checker))

@@ -87,7 +87,7 @@ def has_no_room(postgres: PostgresServer) -> None:
     postgres.start()
 
 
-@pytest.mark.parametrize("trouble", [is_cut_off, restarts, has_no_room])
+@pytest.mark.parametrize("trouble", [is_cut_off, restarts, pytest.param(has_no_room, marks=pytest.mark.slow)])
 def test_runs_go_on_when_postgresql(
     postgres_scene: Scene, postgres: PostgresServer, note: Note, trouble: Trouble
 ) -> None:

@@ -70,6 +70,7 @@ def test_five_hundred_runs_wait_in_the_queue(scene: Scene, note: Note) -> None:
     assert held_bytes(scene) < MAX_BYTES
 
 
+@pytest.mark.slow
 def test_five_more_reconcilers_write_nothing_twice(scene: Scene, note: Note) -> None:
     dice, told = random.Random(16), told_count(scene)
     with sweepers(scene, 5):

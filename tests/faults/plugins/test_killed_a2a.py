@@ -53,6 +53,7 @@ async def lives(folder: Path, *words: str) -> AsyncIterator[asyncio.subprocess.P
             await process.wait()
 
 
+@pytest.mark.slow
 async def test_a_task_whose_servers_are_killed_again_and_again_does_everything_once(
     nats_url: str, tmp_path: Path
 ) -> None:

@@ -60,6 +60,7 @@ def kill_when_read(home: Path, spec: Path, pages: int) -> None:
             reading.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("SC08")
 def test_pages_that_are_read_again_by_a_killed_process_are_each_stored_once(tmp_path: Path) -> None:
     known = len(Shop(products=PRODUCTS).paths())

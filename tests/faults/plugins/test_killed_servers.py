@@ -80,6 +80,7 @@ def read(url: str, name: str, *, last: str = "", count: int | None = None) -> tu
     return kinds, last
 
 
+@pytest.mark.slow
 def test_readers_of_a_killed_server_resume_at_the_next_one(first_file: Path, tmp_path: Path) -> None:
     """Three readers are cut at different points of their runs, all by one kill."""
     (tmp_path / "tools.py").write_text(TOOLS)

@@ -110,7 +110,9 @@ def test_every_case_of_an_actor_calls_it(stages: Stages) -> None:
 
 
 @pytest.mark.requirement("SP11", "SP12", "SP21", "PL44")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if at % 3 else []) for at, name in enumerate(CASES)]
+)
 async def test_a_spec_comes_to_the_same_here_and_on_a_worker(stages: Stages, name: str) -> None:
     case = CASES[name](stages.site)
     if case.needs_browser:

@@ -133,6 +133,7 @@ async def account_of(url: str) -> BudgetAccount:
     return account
 
 
+@pytest.mark.slow
 async def test_three_processes_never_spend_more_than_their_cap(url: str) -> None:
     with working(url, tasks=4, excess=1.0) as workers:
         charged = [await asyncio.to_thread(worker.charges) for worker in workers]

@@ -67,7 +67,13 @@ async def test_it_starts_with_the_first_page_and_ends_without_a_trace(folder: Pa
     assert left(folder) == []
 
 
-@pytest.mark.parametrize("victim", ["--type=renderer", "--user-data-dir=", "run-driver"])
+@pytest.mark.parametrize(
+    "victim",
+    [
+        "--type=renderer",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("--user-data-dir=", "run-driver")),
+    ],
+)
 async def test_a_crash_fails_its_page_and_no_other(
     folder: Path, site: Site, victim: str, eventually: Eventually
 ) -> None:

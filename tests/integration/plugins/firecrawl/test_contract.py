@@ -48,6 +48,7 @@ class TestMap(PlatformContract):
         return {"mode": "map", "url": fakes.shop_url, "limit": 9, "api_url": fakes.firecrawl_url}
 
 
+@pytest.mark.slow
 class TestSearch(PlatformContract):
     platform = "firecrawl"
     model = FirecrawlLinkModel

@@ -15,7 +15,7 @@ from agentic.mappers import Database, add_project
 from agentic.plugins.langgraph import NatsSaver, SqlSaver
 from agentic.plugins.langgraph.savers.saver import AgenticSaver
 
-STORES = ["bucket", "sqlite", "postgresql", "nats"]
+STORES = ["bucket", "sqlite", pytest.param("postgresql", marks=pytest.mark.slow), "nats"]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -491,6 +491,7 @@ def showing(ctx: ActorContext, browser: Browser, folder: Path) -> ActorContext:
     return replace(ctx, pages=BrowserFetcher(ctx.http, browser), files=FolderFiles(folder, "run"))
 
 
+@pytest.mark.slow
 class TestPdf(CaptureContract):
     actor = PdfActor
 
