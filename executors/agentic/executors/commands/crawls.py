@@ -86,7 +86,7 @@ def release(
 
 def answer_held(desk: Desk, run_id: str, answers: Mapping[str, JSONValue], who: str) -> str:
     """Answer questions about held pages; return "", or what to do where the run cannot continue."""
-    from agentic.core.graph.errors import CheckpointVersionError
+    from agentic.core.graph.errors import CheckpointVersionError, UnknownRequestError
 
     try:
         desk.decide(lambda service: service.handle(run_id).answer(answers, who))
@@ -97,6 +97,8 @@ def answer_held(desk: Desk, run_id: str, answers: Mapping[str, JSONValue], who: 
             f"end it with `agentic executions cancel {short}`, and fetch its pages with "
             f"`agentic executions retry {short} --failed`"
         )
+    except UnknownRequestError:
+        return f"run {shown_id(run_id)} was answered meanwhile; see `agentic audit`"
     return ""
 
 

@@ -262,6 +262,21 @@ def test_a_rejected_repair_is_not_applied_by_the_answer_to_its_question(shop: Fa
     assert told("executions", "list")[0]["status"] == "partial"
 
 
+@pytest.mark.parametrize("decision", ["accept", "reject"])
+def test_a_crawl_that_is_told_to_stop_stops_even_if_its_repair_is_decided_afterwards(
+    shop: FakeServer, decision: str
+) -> None:
+    healthy = values()
+    row = crawl(shop)
+    (repair,) = told("repairs", "list")
+    assert agentic("crawls", "release", row["id"], "--stop")[0] == 0
+    assert agentic("repairs", decision, repair["repair"])[0] == 0
+    agentic("executions", "retry", row["id"])
+    assert told("executions", "list")[0]["status"] == "partial"
+    assert (values(), versions()) == (healthy, {None})
+    assert len(told("repairs", "versions", "shop")) == (decision == "accept")
+
+
 KILLED = """
     import importlib, os, signal, sys
     from agentic.core.cli.main import main

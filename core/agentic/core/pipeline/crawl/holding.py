@@ -88,20 +88,32 @@ class HoldDecision:
     async def _settle_by_repair(
         self, repair: CrawlRepair, found: Sequence[StoredRepair], ask: Ask, ctx: WorkflowContext
     ) -> bool | None:
-        """Return whether the crawl continues; None if no repair is proposed, or it was rejected meanwhile."""
-        if are_all_repaired(self.incidents, found) and await self._is_sure(repair, found):
+        """Return whether the crawl continues; None if no repair is proposed, or it was rejected meanwhile.
+
+        An answer to the question counts, even if the repair was accepted or rejected in the meantime: who
+        stops the crawl expects that it stops.
+        """
+        is_sure = are_all_repaired(self.incidents, found) and await self._is_sure(repair, found)
+        proposed = [one for one in found if one.state in (ProposalState.PROPOSED, *_IN_EFFECT)]
+        is_open = not is_sure and any(one.state is ProposalState.PROPOSED for one in proposed)
+        asked = await ctx.once("repair.asked", lambda: [one.id for one in proposed if is_open])
+        if is_sure and not asked:
             limits = _auto(self.step)
             why = f"repair: auto, by scores from {limits.min_score} and {limits.min_pages} pages"
             return await self._apply(repair, found, why, ctx) or None
-        proposed = [one for one in found if one.state in (ProposalState.PROPOSED, *_IN_EFFECT)]
+        if asked:
+            proposed = [one for one in found if one.id in asked]
         if not proposed:
             return None
-        if any(one.state is ProposalState.PROPOSED for one in proposed):
+        why = "the question about held pages was answered"
+        if asked or is_open:
             answer = await ask(self._question(proposed))
-            if answer is not RepairAnswer.REPAIR:
+            if answer.value != RepairAnswer.REPAIR:
                 await _reject(repair, proposed, answer)
-                return await self._follow(answer)
-        return await self._apply(repair, proposed, "the question about held pages was answered", ctx) or None
+                is_applied = any(one.state in _IN_EFFECT for one in proposed)
+                if answer.value != RepairAnswer.RESUME or not is_applied:
+                    return await self._follow(answer)
+        return await self._apply(repair, proposed, why, ctx) or None
 
     async def _requests(self, repair: CrawlRepair, ctx: WorkflowContext) -> Sequence[StoredRepair]:
         """Return the request for each kind of pages whose fields changed; work out the new ones."""
