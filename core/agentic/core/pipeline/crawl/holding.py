@@ -90,8 +90,7 @@ class HoldDecision:
     ) -> bool | None:
         """Return whether the crawl continues; None if no repair is proposed, or it was rejected meanwhile.
 
-        An answer to the question counts, even if the repair was accepted or rejected in the meantime: who
-        stops the crawl expects that it stops.
+        The answer to the question counts, even if the repair was accepted or rejected since: "stop" stops.
         """
         is_sure = are_all_repaired(self.incidents, found) and await self._is_sure(repair, found)
         proposed = [one for one in found if one.state in (ProposalState.PROPOSED, *_IN_EFFECT)]
