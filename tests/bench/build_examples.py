@@ -21,7 +21,7 @@ from agentic.core.errors import AgenticError
 from agentic.core.pipeline import IntentSpec
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import Locator, LocatorKind
-from agentic.core.wrappers.building.addresses import link_of
+from agentic.core.wrappers.addresses import link_of
 from agentic.executors.building.examples_file import ExampleRow
 from agentic.executors.building.looks import Looks, open_looks
 from agentic.executors.building.plans import BuildRequest, Plan, plan_by_examples

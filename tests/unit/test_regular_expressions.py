@@ -52,6 +52,7 @@ ALLOWED = {
     "agentic.core.settings": "settings and errors: parts of bounded length, each character decides",
     "agentic.core.stores.redis_server": "errors of a server of our own",
     "agentic.core.terminal": "single characters",
+    "agentic.core.wrappers.addresses": "names of files of at most 100 characters",
     "agentic.core.wrappers.building.addresses": "globs of our own, one star for a folder",
     "agentic.core.wrappers.building.expressions": "texts of at most 300 characters",
     "agentic.core.wrappers.building.matching": "texts of at most 80 characters",

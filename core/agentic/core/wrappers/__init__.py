@@ -37,7 +37,15 @@ if TYPE_CHECKING:
     from agentic.core.wrappers.rules import locators_of, rule_of, with_locators
     from agentic.core.wrappers.tree import PageTree
     from agentic.core.wrappers.values import Kind
-    from agentic.core.wrappers.wrapper import Observation, Wrapper, decode, encode, learn, merge
+    from agentic.core.wrappers.wrapper import (
+        Observation,
+        Wrapper,
+        decode,
+        encode,
+        learn,
+        merge,
+        observation_of,
+    )
 
 __all__ = [
     "Abstained",
@@ -70,6 +78,7 @@ __all__ = [
     "learn",
     "locators_of",
     "merge",
+    "observation_of",
     "read_data_values",
     "repair",
     "rule_of",
@@ -109,6 +118,7 @@ _HOMES = {
     "learn": "wrapper",
     "locators_of": "rules",
     "merge": "wrapper",
+    "observation_of": "wrapper",
     "read_data_values": "data",
     "repair": "repairing",
     "rule_of": "rules",

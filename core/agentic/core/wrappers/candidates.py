@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
+from agentic.core.wrappers.addresses import ADDRESSES, LINKS, MEDIA, value_at
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.values import Shape, days_of, shape_of
 from agentic.core.wrappers.words import plain
@@ -25,6 +26,9 @@ MAX_TEXT_CHARS = 4_000
 MAX_LEVELS = 8
 MAX_BESIDE = 5
 MAX_FORM_CHARS = 100
+_VALUES = frozenset({"datetime", "content", "value", "title", "alt"})
+"""Attributes that hold values other than addresses, beside ``data-*``."""
+
 _AMOUNTS = str.maketrans("", "", "0123456789.,'’")
 _EMPTY = frozenset(["br", "hr", "img", "input", "link", "meta", "button", "path"])
 
@@ -34,14 +38,16 @@ class Candidate:
 
     Attributes:
         numbers: Of the elements: one, or all items of a list.
-        texts: Their texts.
+        texts: Their texts, or the values of an attribute.
+        attr: The attribute; empty for the text.
     """
 
-    __slots__ = ("__dict__", "numbers", "texts")
+    __slots__ = ("__dict__", "attr", "numbers", "texts")
 
-    def __init__(self, numbers: tuple[int, ...], texts: tuple[str, ...]) -> None:
+    def __init__(self, numbers: tuple[int, ...], texts: tuple[str, ...], attr: str = "") -> None:
         self.numbers = numbers
         self.texts = texts
+        self.attr = attr
 
     @cached_property
     def plain(self) -> tuple[str, ...]:
@@ -91,7 +97,12 @@ class Candidates:
         tree = self.tree
         seen: set[tuple[int, ...]] = set()
         found = []
-        for numbers in self._repeated():
+        with_text = (
+            number
+            for number, tag in enumerate(tree.tags[:MAX_ELEMENTS])
+            if tag not in _EMPTY and 0 < tree.length(number) <= MAX_TEXT_CHARS
+        )
+        for numbers in self._repeated(with_text):
             shown = tuple(number for number in numbers if tree.text(number))
             if len(shown) < 2 or shown in seen:
                 continue
@@ -99,20 +110,54 @@ class Candidates:
             found.append(Candidate(shown, tuple(map(tree.text, shown))))
         return found
 
-    def _repeated(self) -> Iterator[list[int]]:
+    def singles_with(self, attr: str, *, is_address: bool = False) -> list[Candidate]:
+        """Return the elements with a value in an attribute that may hold it as well as a learnt one.
+
+        Args:
+            attr: The learnt attribute.
+            is_address: Whether the values are addresses.
+        """
         tree = self.tree
-        alike = Counter(zip(tree.parents, tree.tags, strict=True))
-        passed: Counter[tuple[int, str]] = Counter()
+        return [
+            Candidate((number,), (text,), key)
+            for number, key in self._with_attributes(attr, is_address=is_address)
+            if 0 < len(text := value_at(tree, number, key)) <= MAX_TEXT_CHARS
+        ]
+
+    def groups_with(self, attr: str, *, is_address: bool = False) -> list[Candidate]:
+        """Return two or more elements with such values, grouped like texts."""
+        tree = self.tree
+        by_attribute: dict[str, list[int]] = {}
+        for number, key in self._with_attributes(attr, is_address=is_address):
+            if value_at(tree, number, key):
+                by_attribute.setdefault(key, []).append(number)
+        found: dict[tuple[tuple[int, ...], str], Candidate] = {}
+        for key, numbers in by_attribute.items():
+            for group in self._repeated(numbers):
+                one = tuple(group)
+                texts = tuple(value_at(tree, number, key) for number in one)
+                found.setdefault((one, key), Candidate(one, texts, key))
+        return list(found.values())
+
+    def _with_attributes(self, attr: str, *, is_address: bool) -> Iterator[tuple[int, str]]:
+        usual = _VALUES
+        if is_address:
+            usual = next((some for some in (LINKS, MEDIA) if attr in some), ADDRESSES)
+        for number, given in enumerate(self.tree.attributes[:MAX_ELEMENTS]):
+            for key, _ in given:
+                if key == attr or key in usual or (not is_address and key.startswith("data-")):
+                    yield number, key
+
+    def _repeated(self, numbers: Iterable[int]) -> Iterator[list[int]]:
+        """Yield two or more of some elements, in the order of the page, that belong together."""
+        tree, columns = self.tree, self._columns
         by: dict[tuple[int | str, ...], list[int]] = {}
-        for number, tag in enumerate(tree.tags[:MAX_ELEMENTS]):
-            beside = tree.parents[number], tag
-            passed[beside] += 1
-            if tag in _EMPTY or not 0 < tree.length(number) <= MAX_TEXT_CHARS:
-                continue
+        for number in numbers:
+            tag = tree.tags[number]
             names = _names_of_class(tree, number)
             if names:
                 by.setdefault((tag, names[-1]), []).append(number)
-            column = passed[beside] if 1 < alike[beside] <= MAX_COLUMNS else 0
+            column = columns[number]
             path: tuple[str, ...] = (tag,)
             for level, outer in enumerate(tree.ancestors(number)):
                 if level == 3:
@@ -124,15 +169,26 @@ class Candidates:
                     if column:
                         by.setdefault((outer, column, *path), []).append(number)
                 path = (tree.tags[outer], *path)
-        return (numbers for numbers in by.values() if 2 <= len(numbers) <= MAX_GROUP)
+        return (group for group in by.values() if 2 <= len(group) <= MAX_GROUP)
+
+    @cached_property
+    def _columns(self) -> Sequence[int]:
+        """Which of a few elements of one name side by side each is; 0 if it is alone, or one of many."""
+        beside = [*zip(self.tree.parents, self.tree.tags, strict=True)]
+        alike, passed = Counter(beside), Counter[tuple[int, str]]()
+        found = []
+        for one in beside[:MAX_ELEMENTS]:
+            passed[one] += 1
+            found.append(passed[one] if 1 < alike[one] <= MAX_COLUMNS else 0)
+        return found
 
 
-def twin_of(tree: PageTree, number: int) -> int | None:
+def twin_of(tree: PageTree, number: int, attr: str = "") -> int | None:
     """Return the element in a block beside an element that has a text of the same form; None without any.
 
     Prices of other products are alike, and a price and the number of its reviews are not.
     """
-    form, path = _form(tree.text(number)), [_look(tree, number)]
+    form, path = _form(value_at(tree, number, attr)), [_look(tree, number)]
     inner = number
     for outer in islice(tree.ancestors(number), MAX_LEVELS):
         siblings = tree.children[outer]
@@ -143,7 +199,7 @@ def twin_of(tree: PageTree, number: int) -> int | None:
             below = (inside for one in beside for inside in tree.children[one][:MAX_SHOWN])
             beside = [*islice((one for one in below if _look(tree, one) == look), MAX_SHOWN)]
         short = (one for one in beside if tree.length(one) <= MAX_FORM_CHARS)
-        twin = next((one for one in short if _form(tree.text(one)) == form), None)
+        twin = next((one for one in short if _form(value_at(tree, one, attr)) == form), None)
         if twin is not None:
             return twin
         inner, path = outer, [_look(tree, outer), *path]

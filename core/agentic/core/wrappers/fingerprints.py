@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from agentic.core.wrappers.addresses import value_at
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.values import Kind, Shape, read_value, shape_of
 from agentic.core.wrappers.words import text_words
@@ -38,7 +39,11 @@ class Fingerprint:
 
 
 def observed(
-    tree: PageTree, kind: Kind, numbers: Sequence[int], others: Mapping[str, Sequence[int]]
+    tree: PageTree,
+    kind: Kind,
+    numbers: Sequence[int],
+    others: Mapping[str, Sequence[int]],
+    attr: str = "",
 ) -> Fingerprint:
     """Return the fingerprint of elements on one page.
 
@@ -47,11 +52,12 @@ def observed(
         kind: Of the field.
         numbers: Its elements.
         others: Elements of the other fields of the record.
+        attr: Attribute that holds the value; empty for the text.
     """
     first = numbers[0]
-    texts = [tree.text(number) for number in numbers[:60]]
+    texts = [value_at(tree, number, attr) for number in numbers[:60]]
     own = _weights(tree.label_words(first))
-    amount = read_value(kind, texts[0]) if kind is not Kind.TEXT else None
+    amount = read_value(kind, texts[0]) if kind.is_amount else None
     names = dict(tree.context(first))
     if len(numbers) > 1:
         last = tree.context(numbers[-1])
@@ -62,13 +68,13 @@ def observed(
         names=_largest(names, MAX_NAMES),
         label=_largest(own, MAX_LABEL_WORDS),
         heading=_largest(_weights(text_words(tree.headings[first])), MAX_LABEL_WORDS),
-        rivals=_rivals(tree, kind, first, amount, own) if kind is not Kind.TEXT else {},
+        rivals=_rivals(tree, kind, first, amount, own) if kind.is_amount else {},
         shape=shape_of(texts),
         length=math.log1p(sum(map(len, texts)) / len(texts)),
         count=math.log1p(len(numbers)),
         position=first / len(tree),
-        in_title=float(tree.is_in_title(first)),
-        repeats=float(tree.is_repeated(first)),
+        in_title=float(not attr and tree.is_in_title(first)),
+        repeats=float(not attr and tree.is_repeated(first)),
         neighbours={
             name: (_order(first, there[0]), closeness(tree, first, there[0]))
             for name, there in others.items()

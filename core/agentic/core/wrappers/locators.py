@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 
 from turbohtml import Element
 
+from agentic.core.wrappers.addresses import value_of
 from agentic.core.wrappers.selecting import Atom, Selection, SelectorIndex, is_durable, is_frail, names_in
 from agentic.core.wrappers.tree import LABEL_CHARS, PageTree
 
@@ -37,11 +38,18 @@ class Locator:
         kind: How to read ``path``.
         path: A selector, an expression, or a path in data.
         script: Of ``json``: the id of the script.
+        attr: Attribute of the elements that holds the value; empty for their text.
     """
 
     kind: LocatorKind
     path: str
     script: str = ""
+    attr: str = ""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it leads to elements, and not to data."""
+        return self.kind in (LocatorKind.CSS, LocatorKind.XPATH)
 
     def find(self, tree: PageTree) -> list[int]:
         """Return the visible elements that it leads to, in document order; none for places in data.
@@ -51,16 +59,29 @@ class Locator:
         Raises:
             ValueError: ``path`` is not valid.
         """
+        numbers = tree.numbers
+        return [numbers[one] for one in self._elements(tree) if one in numbers]
+
+    def read(self, tree: PageTree) -> list[str]:
+        """Return the texts of the elements that it leads to, or the values of their attribute.
+
+        Attributes of the head count: ``meta`` has its value there.
+
+        Raises:
+            ValueError: ``path`` is not valid.
+        """
+        if not self.attr:
+            return [tree.text(number) for number in self.find(tree)]
+        return [value for one in self._elements(tree) if (value := value_of(tree, one, self.attr))]
+
+    def _elements(self, tree: PageTree) -> list[Element]:
         if self.kind is LocatorKind.CSS:
             found: object = tree.document.select(self.path)
         elif self.kind is LocatorKind.XPATH:
             found = tree.document.xpath(self.path)
         else:
             return []
-        if not isinstance(found, list):
-            return []
-        numbers = tree.numbers
-        return [numbers[one] for one in found if isinstance(one, Element) and one in numbers]
+        return [one for one in found if isinstance(one, Element)] if isinstance(found, list) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +92,16 @@ class Place:
     numbers: tuple[int, ...]
 
 
-def write_locators(places: Sequence[Place], words: frozenset[str], *, is_list: bool) -> list[Locator]:
+def write_locators(
+    places: Sequence[Place], words: frozenset[str], *, is_list: bool, attr: str = ""
+) -> list[Locator]:
     """Return locators of different kinds that give the elements on each page, those that last longest first.
 
     Args:
         places: One page or more, with the elements of the field.
         words: Words that speak for a name.
         is_list: Whether all elements are wanted, and not the first that fits.
+        attr: Attribute that holds the value; empty for the text.
     """
     first, *others = places
     lasting: list[Locator] = []
@@ -95,7 +119,7 @@ def write_locators(places: Sequence[Place], words: frozenset[str], *, is_list: b
     found = [*lasting[: MAX_LOCATORS - len(labelled)], *labelled, *frail][:MAX_LOCATORS]
     if len(found) < ENOUGH:
         found += _first_that_gives(_positional(first, is_list=is_list), places, is_list=is_list)
-    return found
+    return [replace(one, attr=attr) for one in found] if attr else found
 
 
 def unnamed_locators(place: Place, *, is_list: bool) -> Iterator[Locator]:

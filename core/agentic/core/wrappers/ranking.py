@@ -11,9 +11,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from agentic.core.types import JSONValue
+from agentic.core.wrappers.addresses import is_address
 from agentic.core.wrappers.candidates import Candidate, Candidates, twin_of
 from agentic.core.wrappers.data import read_data_values
-from agentic.core.wrappers.locators import Locator, LocatorKind
+from agentic.core.wrappers.locators import Locator
 from agentic.core.wrappers.scoring import (
     FEATURES,
     NONE,
@@ -113,10 +114,7 @@ class PageFacts:
 
     def texts_at(self, locator: Locator, *, is_list: bool) -> tuple[str, ...]:
         """Return the texts that a locator leads to, shown or held as data; the first unless it is a list."""
-        if locator.kind in (LocatorKind.CSS, LocatorKind.XPATH):
-            found = tuple(map(self.tree.text, locator.find(self.tree)))
-        else:
-            found = self.data.get(locator, ())
+        found = tuple(locator.read(self.tree)) if locator.is_shown else self.data.get(locator, ())
         return found if is_list else found[:1]
 
 
@@ -131,6 +129,7 @@ def aims_of(wrappers: Mapping[str, Wrapper]) -> dict[str, Aim]:
             frozenset().union(*(there for other, there in words.items() if other != name)) - words[name],
             wrapper.fingerprint,
             wrapper.seen,
+            next((one.attr for one in wrapper.locators), ""),
         )
         for name, wrapper in wrappers.items()
     }
@@ -181,7 +180,7 @@ def still_fits(wrapper: Wrapper, texts: Sequence[str], known: JSONValue) -> bool
     learnt = wrapper.fingerprint
     if not texts or not texts[0] or not learnt.samples:
         return False
-    if wrapper.kind is not Kind.TEXT and not wrapper.is_list:
+    if wrapper.kind.is_amount and not wrapper.is_list:
         if learnt.amounts is None:
             return read_value(wrapper.kind, texts[0]) is not None
         return plausibility(learnt, wrapper.kind, texts[0]) >= MIN_PLAUSIBLE
@@ -247,7 +246,8 @@ class CandidateTable:
 
     def _is_one_of_many(self, place: int) -> bool:
         """Return whether an element has a twin with the same label, or no label of the field."""
-        tree, twin = self.scorer.tree, twin_of(self.scorer.tree, place)
+        attr = next(one.attr for one in self.candidates if one.numbers[0] == place)
+        tree, twin = self.scorer.tree, twin_of(self.scorer.tree, place, attr)
         if twin is None:
             return False
         return not self.scorer.is_labelled(place) or tree.label_words(place) == tree.label_words(twin)
@@ -260,7 +260,7 @@ class CandidateTable:
                 one,
                 sum([weight * value for weight, value in zip(WEIGHTS, row, strict=True)])
                 - none
-                + TELLING * is_telling(self.known, agrees)
+                + TELLING * is_telling(self.known, agrees, self.scorer.kind)
                 + bonus,
                 agrees,
                 bonus,
@@ -287,12 +287,26 @@ def likely(page: PageFacts, aim: Aim, known: JSONValue) -> list[Candidate]:
 def _possible(page: PageFacts, aim: Aim, known: JSONValue) -> list[Candidate]:
     size = aim.fingerprint.length
     if aim.is_list:
-        return [one for one in page.candidates.groups if abs(one.size - size) <= math.log(MAX_TIMES)]
-    if aim.kind is not Kind.TEXT:
-        return [one for one in page.candidates.singles if read_value(aim.kind, one.texts[0]) is not None]
+        return [one for one in _groups(page.candidates, aim) if abs(one.size - size) <= math.log(MAX_TIMES)]
+    singles = _singles(page.candidates, aim)
+    if aim.kind.is_amount:
+        return [one for one in singles if read_value(aim.kind, one.texts[0]) is not None]
     sizes = [size] if not isinstance(known, str) else [size, math.log1p(len(known))]
     low, high = math.expm1(min(sizes)) / MAX_TIMES, math.expm1(max(sizes)) * MAX_TIMES
-    return [one for one in page.candidates.singles if low <= len(one.texts[0]) <= high]
+    return [one for one in singles if low <= len(one.texts[0]) <= high]
+
+
+def _groups(given: Candidates, aim: Aim) -> list[Candidate]:
+    if aim.kind is Kind.ADDRESS:
+        return given.groups_with(aim.attr, is_address=True)
+    return [*given.groups_with(aim.attr), *given.groups] if aim.attr else given.groups
+
+
+def _singles(given: Candidates, aim: Aim) -> list[Candidate]:
+    if aim.kind is Kind.ADDRESS:
+        shown = (one for one in given.singles if is_address(one.texts[0])) if not aim.attr else ()
+        return [*given.singles_with(aim.attr, is_address=True), *shown]
+    return [*given.singles_with(aim.attr), *given.singles] if aim.attr else given.singles
 
 
 def _most_like(tree: PageTree, aim: Aim, candidates: list[Candidate], known: JSONValue) -> list[Candidate]:
@@ -315,8 +329,10 @@ def _most_like(tree: PageTree, aim: Aim, candidates: list[Candidate], known: JSO
 
 def _wanted(tree: PageTree, aim: Aim, known: JSONValue) -> Callable[[Candidate], bool]:
     """Return a quick check for the stored value, or for a value of another page."""
-    if aim.kind is not Kind.TEXT and not aim.is_list:
+    if aim.kind.is_amount and not aim.is_list:
         return lambda one: known is not None and agreement(aim.kind, one.texts, known) >= ROUNDED
+    if aim.kind is Kind.ADDRESS:
+        return lambda one: known is not None and agreement(aim.kind, one.texts, known) >= ALIKE
     wanted = {plain(str(one)) for one in (known if isinstance(known, list) else [known])} | aim.seen
     longest = 2 * max(map(len, wanted)) + SHORT
     value = plain(known) if isinstance(known, str) and len(known) >= MIN_NAMED else ""
@@ -324,9 +340,9 @@ def _wanted(tree: PageTree, aim: Aim, known: JSONValue) -> Callable[[Candidate],
 
     def is_wanted(one: Candidate) -> bool:
         first = one.numbers[0]
-        if tree.length(first) >= longest:
+        if (len(one.texts[0]) if one.attr else tree.length(first)) >= longest:
             return False
-        shown = tree.plain(first)
+        shown = one.plain[0] if one.attr else tree.plain(first)
         return shown in wanted or (value != "" and value in shown) or is_day(one.texts[0], days)
 
     return is_wanted

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agentic.core.types import JSONValue
+from agentic.core.wrappers.addresses import value_at
 from agentic.core.wrappers.candidates import MAX_GROUP, Candidate
-from agentic.core.wrappers.data_places import equal_places, holding_places, named_places
 from agentic.core.wrappers.locators import (
     ENOUGH,
     MAX_LOCATORS,
@@ -17,7 +17,8 @@ from agentic.core.wrappers.locators import (
     unnamed_locators,
     write_locators,
 )
-from agentic.core.wrappers.old_places import OldPlace
+from agentic.core.wrappers.places.held import equal_places, holding_places, named_places
+from agentic.core.wrappers.places.old import OldPlace
 from agentic.core.wrappers.ranking import (
     ALIKE,
     MIN_PLAUSIBLE,
@@ -28,10 +29,10 @@ from agentic.core.wrappers.ranking import (
     likely,
     table_of,
 )
-from agentic.core.wrappers.scoring import Aim, Scorer, plausibility, trust_of
+from agentic.core.wrappers.scoring import LITTLE_ALIKE, Aim, Scorer, plausibility, trust_of
 from agentic.core.wrappers.selecting import is_frail
 from agentic.core.wrappers.tree import PageTree
-from agentic.core.wrappers.values import AGREES, Kind, read_value
+from agentic.core.wrappers.values import AGREES, agreement, read_value
 from agentic.core.wrappers.words import plain, text_words
 from agentic.core.wrappers.wrapper import Wrapper
 
@@ -67,6 +68,8 @@ FAR_AWAY = -4.0
 MAX_WEIGHED = 80
 _TRIED = 3
 _FEW = 8
+_Spot = tuple[str, tuple[int, ...], str]
+"""Name of a field, elements, and the attribute that is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ class PlaceChoice:
         path: Names of the elements around it, the outermost first.
         probability: That it is the field's, as far as the program can say.
         locator: Leads to it where it is held as data: it has no elements then.
+        attr: Attribute of the elements that holds the texts; empty where they are shown.
     """
 
     numbers: tuple[int, ...]
@@ -116,6 +120,7 @@ class PlaceChoice:
     path: tuple[str, ...]
     probability: float
     locator: Locator | None = None
+    attr: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,13 +203,13 @@ class _Repair:
         self._wrappers = wrappers
         self._pages = [PageFacts(page.tree, page.row) for page in ordered]
         self._aims = aims_of(wrappers)
-        self._best_trails: dict[tuple[str, tuple[int, ...]], list[list[int]]] = {}
+        self._best_trails: dict[_Spot, list[list[int]]] = {}
         self._accept = {name: accept if accept is not None else self._least(name) for name in wrappers}
         self._trust = trust_of(self._pages[0].tree, [wrapper.fingerprint for wrapper in wrappers.values()])
         self._tables: dict[str, CandidateTable] = {}
-        self._known_trails: dict[tuple[str, tuple[int, ...]], list[list[list[int]]]] = {}
-        self._tables_there: dict[tuple[str, int, tuple[int, ...]], CandidateTable | None] = {}
-        self._alike: dict[str, dict[tuple[int, ...], tuple[Candidate, ...]]] = {}
+        self._known_trails: dict[_Spot, list[list[list[int]]]] = {}
+        self._tables_there: dict[tuple[int, _Spot], CandidateTable | None] = {}
+        self._alike: dict[_Spot, tuple[Candidate, ...]] = {}
 
     def chosen(self, name: str, choice: PlaceChoice) -> Found | Abstained:
         if choice.locator is not None:
@@ -248,7 +253,7 @@ class _Repair:
     def _add_anchor(self, name: str, choice: PlaceChoice, anchors: Sequence[dict[str, int]]) -> None:
         anchors[0][name] = choice.numbers[0]
         if self._pages[1:]:
-            for place in self._places(self._wrappers[name], choice.numbers)[1:]:
+            for place in self._places(name, choice)[1:]:
                 page = next(at for at, page in enumerate(self._pages) if page.index is place.index)
                 anchors[page][name] = place.numbers[0]
 
@@ -258,7 +263,7 @@ class _Repair:
         scorers = [self._scorer(page, name, anchors[at]) for at, page in enumerate(self._pages)]
         families = _families(first.tree, aim, self._table(name, scorers[0]).ranked())[: MAX_CHOICES + 2]
         best = [one for one, _ in families]
-        self._alike[name] = {one.candidate.numbers: others for one, others in families}
+        self._alike |= {_spot(name, one.candidate): others for one, others in families}
         far = self._far(name)
         scores = [
             one.score + (self._on_others(name, one, scorers) if one.score > best[0].score - far else FAR_AWAY)
@@ -304,7 +309,7 @@ class _Repair:
             return 0.0
         best = MISSING * len(others)
         agreeing = {plain(str(self._pages[0].row.get(name)))} if one.agrees >= AGREES else set()
-        for trail in self._trails(name, one.candidate.numbers):
+        for trail in self._trails(name, one.candidate):
             scores = [self._score_there(at, name, hits, one, scorers[at]) for at, hits in enumerate(trail, 1)]
             agreed = agreeing | {value for _, value in scores if value}
             total = sum(score for score, _ in scores) + AGREEMENT * max(0, len(agreed) - 1) / OTHER_PAGE
@@ -312,93 +317,94 @@ class _Repair:
                 total -= max(0.0, one.bonus) / OTHER_PAGE  # it is not the stored value there
             if total > best:
                 best = total
-                self._best_trails[name, one.candidate.numbers] = trail
+                self._best_trails[_spot(name, one.candidate)] = trail
         return OTHER_PAGE * best
 
     def _is_known_on_others(self, name: str) -> bool:
         return any(page.row.get(name) is not None for page in self._pages[1:])
 
-    def _trails(self, name: str, numbers: tuple[int, ...]) -> list[list[list[int]]]:
+    def _trails(self, name: str, place: Candidate | PlaceChoice) -> list[list[list[int]]]:
         """Return the elements on each further page that are found in the same way as on the first page."""
-        known = self._known_trails.get((name, numbers))
+        spot = _spot(name, place)
+        known = self._known_trails.get(spot)
         if known is None:
-            known = self._known_trails[name, numbers] = []
-            for trail in self._trails_of(self._aims[name], numbers):
+            known = self._known_trails[spot] = []
+            for trail in self._trails_of(self._aims[name], place):
                 if trail not in known:
                     known.append(trail)
         return known
 
-    def _trails_of(self, aim: Aim, numbers: tuple[int, ...]) -> Iterator[list[list[int]]]:
+    def _trails_of(self, aim: Aim, place: Candidate | PlaceChoice) -> Iterator[list[list[int]]]:
         first, *others = self._pages
+        numbers, attr = place.numbers, place.attr
         selections = first.index.selections(numbers, aim.words, is_list=aim.is_list)[:_TRIED]
         for selection in selections:
-            yield [_with_text(page.tree, page.index.select(selection)) for page in others]
+            yield [_with_value(page.tree, page.index.select(selection), attr) for page in others]
         if not selections or is_frail(selections[0]):
             for locator in unnamed_locators(Place(first.index, numbers), is_list=aim.is_list):
                 if locator.find(first.tree)[: len(numbers)] == [*numbers]:
-                    yield [_with_text(page.tree, locator.find(page.tree)) for page in others]
+                    yield [_with_value(page.tree, locator.find(page.tree), attr) for page in others]
 
     def _score_there(
         self, at: int, name: str, hits: Sequence[int], one: Ranked, scorer: Scorer
     ) -> tuple[float, str]:
         """Return the score of elements on a further page, and the stored value if it is theirs."""
         aim = self._aims[name]
-        table = self._table_there(at, name, tuple(hits[: MAX_GROUP if aim.is_list else 1]), scorer)
+        spot = name, tuple(hits[: MAX_GROUP if aim.is_list else 1]), one.candidate.attr
+        table = self._table_there(at, spot, scorer)
         if table is None:
             return MISSING, ""
         ranked, texts = table.ranked()[0], table.candidates[0].texts
         score = ranked.score
         if one.agrees >= ALIKE and table.known is None:
             score = max(score, 0.0)  # how the new layout differs from the old one counts on one page
-        if aim.kind is Kind.TEXT and texts == one.candidate.texts and plain(texts[0]) not in aim.seen:
+        if not aim.kind.is_amount and texts == one.candidate.texts and plain(texts[0]) not in aim.seen:
             score += SAME_TEXT if len(texts[0]) > SHORT or aim.is_list else SAME_TEXT / 2
         value = plain(str(table.known)) if ranked.agrees >= AGREES else ""
         return max(MISSING, min(score, -MISSING)), value
 
-    def _table_there(
-        self, at: int, name: str, hits: tuple[int, ...], scorer: Scorer
-    ) -> CandidateTable | None:
+    def _table_there(self, at: int, spot: _Spot, scorer: Scorer) -> CandidateTable | None:
         """Return elements on a further page as a table of one candidate; None if they cannot be the field."""
-        key = name, at, hits
-        if key in self._tables_there:
-            table = self._tables_there[key]
+        if (at, spot) in self._tables_there:
+            table = self._tables_there[at, spot]
             if table is not None:
                 table.beside(scorer)
             return table
+        name, hits, attr = spot
         page, aim = self._pages[at], self._aims[name]
-        texts = tuple(map(page.tree.text, hits))
+        texts = _texts_of(page.tree, hits, attr)
         table = None
         if texts and (aim.is_list or read_value(aim.kind, texts[0]) is not None):
-            table = table_of(scorer, [Candidate(hits, texts)], page.row.get(name))
-        self._tables_there[key] = table
+            table = table_of(scorer, [Candidate(hits, texts, attr)], page.row.get(name))
+        self._tables_there[at, spot] = table
         return table
 
-    def _places(self, wrapper: Wrapper, numbers: tuple[int, ...]) -> list[Place]:
+    def _places(self, name: str, place: Candidate | PlaceChoice) -> list[Place]:
         """Return the elements of a place on each page that has some."""
         first, *others = self._pages
-        trail = self._best_trails.get((wrapper.name, numbers))
+        trail = self._best_trails.get(_spot(name, place))
         if trail is None:
-            trails = self._trails(wrapper.name, numbers) if others else []
+            trails = self._trails(name, place) if others else []
             trail = max(trails, key=lambda one: sum(map(bool, one)), default=[])
         there = zip(others, trail, strict=False)
         return [
-            Place(first.index, numbers),
+            Place(first.index, place.numbers),
             *(Place(page.index, tuple(hits)) for page, hits in there if hits),
         ]
 
     def _placed(self, name: str, choices: Sequence[PlaceChoice], runner_up: float) -> Found | Abstained:
         """Return the first choice with its locators; it is refused if none holds on the pages."""
         wrapper, place = self._wrappers[name], choices[0]
-        places, locators = self._written(wrapper, place.numbers)
-        for other in self._alike.get(name, {}).get(place.numbers, ()) if not locators else ():
-            places, locators = self._written(wrapper, other.numbers)
+        places, locators = self._written(wrapper, place)
+        for other in self._alike.get(_spot(name, place), ()) if not locators else ():
+            places, locators = self._written(wrapper, other)
             if locators:
                 place = _choice(self._pages[0].tree, other, place.probability)
                 break
         if not locators:
             reason = f"no selector gives the best place of {name!r} on all {len(places)} pages"
             return Abstained(reason, place.probability, tuple(choices))
-        if not self._is_plausible(wrapper, places):
+        if not self._is_plausible(wrapper, places, place.attr):
             reason = f"the numbers at the best place of {name!r} are far from the numbers before"
             return Abstained(reason, place.probability, tuple(choices))
         pages = {page.index: page for page in self._pages}
@@ -406,7 +412,7 @@ class _Repair:
             RepairEvidence(
                 one.index.tree.url,
                 pages[one.index].row.get(name),
-                tuple(map(one.index.tree.text, one.numbers if wrapper.is_list else one.numbers[:1])),
+                _texts_of(one.index.tree, one.numbers if wrapper.is_list else one.numbers[:1], place.attr),
             )
             for one in places
         )
@@ -416,26 +422,31 @@ class _Repair:
             locators = [*locators[: MAX_LOCATORS - len(held)], *held]
         return Found(place, runner_up, tuple(locators), evidence, tuple(choices))
 
-    def _written(self, wrapper: Wrapper, numbers: tuple[int, ...]) -> tuple[list[Place], list[Locator]]:
-        places = self._places(wrapper, numbers)
-        return places, write_locators(places, wrapper.all_words, is_list=wrapper.is_list)
+    def _written(self, wrapper: Wrapper, place: Candidate | PlaceChoice) -> tuple[list[Place], list[Locator]]:
+        places = self._places(wrapper.name, place)
+        words, is_list = wrapper.all_words, wrapper.is_list
+        return places, write_locators(places, words, is_list=is_list, attr=place.attr)
 
-    def _is_plausible(self, wrapper: Wrapper, places: Sequence[Place]) -> bool:
+    def _is_plausible(self, wrapper: Wrapper, places: Sequence[Place], attr: str) -> bool:
         """Return whether the numbers of a place are near the learnt ones, if enough were learnt."""
         learnt = wrapper.fingerprint
         has_row = any(page.row.get(wrapper.name) is not None for page in self._pages)
         if has_row or learnt.amounts is None or learnt.samples < MIN_SAMPLES:
             return True
-        near = [plausibility(learnt, wrapper.kind, one.index.tree.text(one.numbers[0])) for one in places]
+        texts = [text for one in places for text in _texts_of(one.index.tree, one.numbers[:1], attr)]
+        near = [plausibility(learnt, wrapper.kind, text) for text in texts]
         return sum(near) >= MIN_PLAUSIBLE * len(near)
 
     def _decided(self, found: Mapping[str, list[PlaceChoice]]) -> dict[str, Found | Abstained]:
         """Accept the surest places first; an element is the place of one field only."""
-        taken = set(self._working(self._pages[0], found).values())
+        taken = {
+            (number, next((one.attr for one in self._wrappers[name].locators), ""))
+            for name, number in self._working(self._pages[0], found).items()
+        }
         decided: dict[str, Found | Abstained] = {}
         for name in sorted(found, key=lambda name: -(found[name][0].probability if found[name] else 0.0)):
             others = taken | self._of_plainer_fields(name, found)
-            choices = [one for one in found[name] if others.isdisjoint(one.numbers)]
+            choices = [one for one in found[name] if others.isdisjoint(_elements_of(one))]
             best = choices[0].probability if choices else 0.0
             second = choices[1].probability if len(choices) > 1 else 0.0
             if not choices:
@@ -443,29 +454,39 @@ class _Repair:
             elif choices[0] is not found[name][0] and self._is_claimed(found[name][0], taken, best):
                 reason = f"the best place of {name!r} may belong to a field with a plainer name"
                 decided[name] = Abstained(reason, best, tuple(choices))
-            elif best < max(self._accept[name], MARGIN * (rival := self._rival(name, choices))):
-                least = f"below {self._accept[name]:.2f}"
-                if best >= self._accept[name]:
-                    least = f"another one {rival:.2f}"
+            elif best < max(
+                accept := self._accepted(name, choices[0]), MARGIN * (rival := self._rival(name, choices))
+            ):
+                least = f"below {accept:.2f}" if best < accept else f"another one {rival:.2f}"
                 reason = f"the best place of {name!r} has a probability of {best:.2f}, {least}"
                 decided[name] = Abstained(reason, best, tuple(choices))
             else:
                 decided[name] = self._placed(name, choices, second)
                 if isinstance(decided[name], Found):
-                    taken.update(choices[0].numbers)
+                    taken.update(_elements_of(choices[0]))
         results = ((name, decided[name]) for name in found)
         return {
             name: self._with_data(name, one) if isinstance(one, Abstained) else one for name, one in results
         }
 
-    def _is_claimed(self, first: PlaceChoice, taken: Collection[int], best: float) -> bool:
+    def _accepted(self, name: str, choice: PlaceChoice) -> float:
+        """Return the least probability of a place; more is asked of a text unlike the only stored one."""
+        aim, known = self._aims[name], [value for page in self._pages if (value := page.row.get(name))]
+        is_unlike = (
+            len(known) == 1
+            and not aim.kind.is_amount
+            and agreement(aim.kind, choice.texts, known[0]) < LITTLE_ALIKE
+        )
+        return max(self._accept[name], SURE) if is_unlike else self._accept[name]
+
+    def _is_claimed(self, first: PlaceChoice, taken: Collection[tuple[int, str]], best: float) -> bool:
         """Return whether a place of a plainer field is likelier than the places that are left."""
-        return not any(number in taken for number in first.numbers) and first.probability >= MARGIN * best
+        return not any(one in taken for one in _elements_of(first)) and first.probability >= MARGIN * best
 
     def _rival(self, name: str, choices: Sequence[PlaceChoice]) -> float:
         """Return the probability of the best place elsewhere on the page that has another value."""
         tree, first, *others = self._pages[0].tree, *choices
-        is_text, value = self._aims[name].kind is Kind.TEXT, text_words(" ".join(first.texts))
+        is_text, value = not self._aims[name].kind.is_amount, text_words(" ".join(first.texts))
 
         def is_elsewhere(other: PlaceChoice) -> bool:
             pairs = ((one, two) for one in first.numbers[:_FEW] for two in other.numbers[:_FEW])
@@ -479,13 +500,15 @@ class _Repair:
 
         return next((one.probability for one in others if is_elsewhere(one) and not has_value(one)), 0.0)
 
-    def _of_plainer_fields(self, name: str, found: Mapping[str, Sequence[PlaceChoice]]) -> set[int]:
+    def _of_plainer_fields(
+        self, name: str, found: Mapping[str, Sequence[PlaceChoice]]
+    ) -> set[tuple[int, str]]:
         """Return the best places of fields with a part of the words of one: `price` of `old_price`."""
         words = self._aims[name].words
         least = found[name][0].probability / 2 if found[name] else 0.0
         plainer = [other for other in found if self._aims[other].words and self._aims[other].words < words]
         best = (found[other][0] for other in plainer if found[other])
-        return {number for one in best if one.probability >= least for number in one.numbers}
+        return {element for one in best if one.probability >= least for element in _elements_of(one)}
 
     def _with_data(self, name: str, abstained: Abstained) -> Found | Abstained:
         """Return a place in data that holds the stored values; else offer those with words of the field."""
@@ -520,14 +543,34 @@ def _kept(name: str) -> Abstained:
     return Abstained(f"the old place of {name!r} still gives values that fit", 0.0, ())
 
 
-def _with_text(tree: PageTree, numbers: Sequence[int]) -> list[int]:
-    return [number for number in numbers if tree.text(number)]
+def _spot(name: str, place: Candidate | PlaceChoice) -> _Spot:
+    return name, place.numbers, place.attr
+
+
+def _elements_of(choice: PlaceChoice) -> list[tuple[int, str]]:
+    """Return its elements and the attribute that is read: a link has a text and an address."""
+    return [(number, choice.attr) for number in choice.numbers]
+
+
+def _texts_of(tree: PageTree, numbers: Sequence[int], attr: str) -> tuple[str, ...]:
+    return tuple([value_at(tree, number, attr) for number in numbers])
+
+
+def _with_value(tree: PageTree, numbers: Sequence[int], attr: str) -> list[int]:
+    return [number for number in numbers if value_at(tree, number, attr)]
 
 
 def _choice(tree: PageTree, candidate: Candidate, probability: float) -> PlaceChoice:
     first = candidate.numbers[0]
     path = tuple(reversed(tree.path(first)))
-    return PlaceChoice(candidate.numbers, candidate.texts, tree.label(first), path, round(probability, 4))
+    return PlaceChoice(
+        candidate.numbers,
+        candidate.texts,
+        tree.label(first),
+        path,
+        round(probability, 4),
+        attr=candidate.attr,
+    )
 
 
 def _families(
@@ -557,6 +600,6 @@ def _families(
 def _is_same(tree: PageTree, aim: Aim, one: Ranked, other: Ranked) -> bool:
     """Return whether of two candidates one wraps the other, and both have the same amount."""
     a, b = one.candidate.numbers[0], other.candidate.numbers[0]
-    if aim.is_list or aim.kind is Kind.TEXT or not (tree.is_within(a, b) or tree.is_within(b, a)):
+    if aim.is_list or not aim.kind.is_amount or not (tree.is_within(a, b) or tree.is_within(b, a)):
         return False
     return read_value(aim.kind, one.candidate.texts[0]) == read_value(aim.kind, other.candidate.texts[0])

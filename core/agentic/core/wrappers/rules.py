@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from agentic.core.types import JSONValue
+from agentic.core.wrappers.addresses import ADDRESSES, is_address
 from agentic.core.wrappers.locators import MAX_LOCATORS, Locator, LocatorKind
 from agentic.core.wrappers.values import Kind, is_finite
 from agentic.core.wrappers.wrapper import Wrapper
 
 PLACES = tuple(kind.value for kind in LocatorKind)
 _AMOUNTS = frozenset({"integer", "number", "price"})
-_REPLACED = frozenset({*PLACES, "script", "alternatives"})
+_REPLACED = frozenset({*PLACES, "script", "attr", "alternatives"})
 _READING = frozenset({"type", "regex", "decimal", "date_format", "date_order"})
 Rule = dict[str, JSONValue]
 
@@ -25,18 +26,20 @@ def rule_of(
     Args:
         locators: The best first.
         is_list: Whether all matches are wanted.
-        attr: Attribute of elements to read; empty for their text.
+        attr: Attribute of elements to read, where a locator names none; empty for their text.
         kind: Type of the rule; empty for a string.
         regex: Takes the value out of the texts of elements; empty for the whole text.
     """
     rules: list[Rule] = []
     for one in locators:
-        rule: Rule = {one.kind.value: one.path}
+        own = one.attr or attr
+        is_expression = one.kind is LocatorKind.XPATH
+        rule: Rule = {one.kind.value: f"{one.path}/@{own}" if own and is_expression else one.path}
         if one.script:
             rule["script"] = one.script
-        if attr and one.kind in (LocatorKind.CSS, LocatorKind.XPATH):
-            rule["attr"] = attr
-        if regex and one.kind in (LocatorKind.CSS, LocatorKind.XPATH):
+        if own and one.kind is LocatorKind.CSS:
+            rule["attr"] = own
+        if regex and one.is_shown:
             rule["regex"] = regex
         if kind not in ("", "string"):
             rule["type"] = kind
@@ -51,21 +54,40 @@ def locators_of(rule: JSONValue) -> list[Locator]:
     """Return the places of a rule and of its alternatives; none if it is more than a text at a place."""
     if isinstance(rule, str):
         return [Locator(LocatorKind.CSS, rule)]
-    if not isinstance(rule, dict) or rule.get("fields") or rule.get("attr"):
+    if not isinstance(rule, dict) or rule.get("fields"):
         return []
-    own = [
-        Locator(LocatorKind(place), str(rule[place]), str(rule.get("script") or ""))
-        for place in PLACES
-        if rule.get(place) is not None
-    ]
+    own = [_locator(rule, LocatorKind(place)) for place in PLACES if rule.get(place) is not None]
     alternatives = rule.get("alternatives")
     more = alternatives if isinstance(alternatives, (list, tuple)) else []
     return [*own, *(one for alternative in more for one in locators_of(alternative))]
 
 
+def _locator(rule: Mapping[str, JSONValue], kind: LocatorKind) -> Locator:
+    path, attr = str(rule[kind.value]), ""
+    if kind is LocatorKind.CSS:
+        attr = str(rule.get("attr") or "")
+    elif kind is LocatorKind.XPATH and "|" not in path:
+        ahead, _, last = path.rpartition("/@")
+        if ahead.strip("/") and last.replace("-", "").replace("_", "").isalnum():
+            path, attr = ahead, last
+    return Locator(kind, path, str(rule.get("script") or ""), attr)
+
+
 def kind_of_rule(rule: JSONValue) -> Kind:
-    """Return the meaning of the texts of a rule's field."""
-    return Kind.NUMBER if isinstance(rule, dict) and rule.get("type") in _AMOUNTS else Kind.TEXT
+    """Return the meaning of the values of a rule's field."""
+    if not isinstance(rule, dict):
+        return Kind.TEXT
+    if rule.get("type") in _AMOUNTS:
+        return Kind.NUMBER
+    is_address = rule.get("type") == "url" or any(one.attr in ADDRESSES for one in locators_of(rule)[:1])
+    return Kind.ADDRESS if is_address else Kind.TEXT
+
+
+def kind_of_values(rule: JSONValue, values: Sequence[JSONValue]) -> Kind:
+    """Return the meaning of a field's values by its rule, and by the values: all may be addresses."""
+    kind = kind_of_rule(rule)
+    every = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return Kind.ADDRESS if kind is Kind.TEXT and every and all(map(is_address, every)) else kind
 
 
 def wrapper_of_rule(name: str, rule: JSONValue) -> Wrapper | None:

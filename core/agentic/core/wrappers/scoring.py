@@ -44,6 +44,7 @@ class Aim:
         others: Words of the other fields of the record.
         fingerprint: How its elements looked.
         seen: Short texts that were values, as letters and digits.
+        attr: Attribute that held the values; empty for texts.
     """
 
     kind: Kind
@@ -52,6 +53,7 @@ class Aim:
     others: frozenset[str]
     fingerprint: Fingerprint
     seen: frozenset[str] = frozenset()
+    attr: str = ""
 
 
 LITTLE_ALIKE = 0.3
@@ -110,6 +112,11 @@ class Scorer:
         self._tag = learnt.path[0] if learnt.path else ""
         self._paths: dict[tuple[str, ...], float] = {}
 
+    @property
+    def kind(self) -> Kind:
+        """What the texts of the field mean."""
+        return self._aim.kind
+
     def features(self, candidate: Candidate) -> list[float]:
         """Return the features of :data:`FEATURES`."""
         tree, aim = self.tree, self._aim
@@ -124,7 +131,7 @@ class Scorer:
         if aim.is_list:
             own = (*own, *tree.names_at(tree.parents[first]))
         words = tree.label_words(first)
-        if not aim.is_list and aim.kind is not Kind.TEXT and len(texts[0]) <= LABEL_CHARS:
+        if not aim.is_list and aim.kind.is_amount and len(texts[0]) <= LABEL_CHARS:
             words = (*words, *_words_in(texts[0]))
         heading = tree.heading_words(first)
         path = tree.path(first)
@@ -151,12 +158,14 @@ class Scorer:
             likeness(candidate.shape, learnt.shape),
             math.exp(-0.6 * abs(math.log1p(len(candidate.numbers)) - learnt.count)) if aim.is_list else 0.0,
             1 - min(1.0, 2 * abs(first / len(tree) - learnt.position)),
-            1 - abs(learnt.in_title - tree.is_in_title(first)) if tree.title and not aim.is_list else 0.5,
+            1 - abs(learnt.in_title - (not candidate.attr and tree.is_in_title(first)))
+            if tree.title and not aim.is_list
+            else 0.5,
             1.0 if below == 1 else 0.5 if below <= 3 else 0.0,
             order,
             close,
             plausibility(learnt, aim.kind, texts[0]),
-            float(len(texts) == 1 and tree.length(first) < 200 and tree.plain(first) in aim.seen)
+            float(len(texts) == 1 and len(texts[0]) < 200 and candidate.plain[0] in aim.seen)
             if aim.seen
             else 0.0,
             *UNKNOWN,
@@ -183,7 +192,7 @@ class Scorer:
         for features, candidate, agrees in zip(rows, candidates, agreed, strict=True):
             if isinstance(known, list):
                 features[-7:] = [float(agrees >= SAME_LIST), 0.0, agrees, 0.0, 0.0, 0.0, 0.0]
-            elif aim.kind is Kind.TEXT:
+            elif not aim.kind.is_amount:
                 alike = agrees if agrees >= LITTLE_ALIKE else 0.0
                 if best == 1.0 and agrees < best:  # another one is the stored value to the letter
                     alike *= 0.5

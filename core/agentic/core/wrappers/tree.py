@@ -11,6 +11,7 @@ from itertools import chain, islice
 
 from turbohtml import Document, Element, Text
 
+from agentic.core.reading.addresses import base_of
 from agentic.core.wrappers.words import NAMING, plain, text_words, words_of
 
 UNSEEN = frozenset(
@@ -159,6 +160,11 @@ class PageTree:
             around = (self.tags[outer] for outer in islice(self.ancestors(number), PATH - 1))
             found = self._paths[number] = (self.tags[number], *around)
         return found
+
+    @cached_property
+    def base(self) -> str:
+        """What addresses on the page are relative to."""
+        return base_of(self.document, self.url)
 
     @cached_property
     def numbers(self) -> Mapping[Element, int]:

@@ -7,7 +7,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from typing import NamedTuple
 from agentic.core.reading.ambiguous import AmbiguousError
 from agentic.core.reading.dates import DateOrder, read_moment
 from agentic.core.types import JSONValue
+from agentic.core.wrappers.addresses import SAME_FILE, is_telling_address, same_address, same_addresses
 from agentic.core.wrappers.amounts import MAX_AMOUNT_CHARS, amounts_of, digits_in
 from agentic.core.wrappers.words import dice, plain, text_words
 
@@ -28,6 +29,10 @@ ROUNDED = 0.9
 
 MIN_ITEMS = 3
 MIN_CHARS = 40
+WIDE = 3
+MIN_WIDE = 8
+"""Characters of scripts that part no words by blanks: eight of them are some words."""
+
 MAX_COMPARED = 60
 """Items of a list that are compared letter by letter, when they are not equal."""
 
@@ -52,11 +57,17 @@ class Kind(StrEnum):
     TEXT = "text"
     NUMBER = "number"
     DURATION = "duration"
+    ADDRESS = "address"
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether the texts are amounts, which are written in many ways."""
+        return self in (Kind.NUMBER, Kind.DURATION)
 
 
 def read_value(kind: Kind, text: str) -> JSONValue:
     """Return the value of a text: itself, its first number, or its minutes; None without a number."""
-    if kind is Kind.TEXT:
+    if not kind.is_amount:
         return text or None
     if len(text) > MAX_AMOUNT_CHARS:
         return None
@@ -103,19 +114,25 @@ def agreement(
         plain_texts: The texts as letters and digits only, if they are known.
     """
     if isinstance(known, list):
+        if kind is Kind.ADDRESS:
+            return same_addresses(texts, [*map(str, known)])
         plain_texts = [*map(plain, texts)] if plain_texts is None else plain_texts
         return _lists(texts, plain_texts, _parts_of(tuple(map(str, known))))
     if not texts:
         return 0.0
     if kind is Kind.TEXT:
         return _texts(texts[0], plain_texts[0] if plain_texts else plain(texts[0]), str(known))
+    return same_address(texts[0], str(known)) if kind is Kind.ADDRESS else _amounts(kind, texts[0], known)
+
+
+def _amounts(kind: Kind, text: str, known: JSONValue) -> float:
     wanted = (known,) if isinstance(known, int | float) else amounts_in(kind, str(known))
-    best = max((_same(one, other) for one in amounts_in(kind, texts[0]) for other in wanted), default=0.0)
+    best = max((_same(one, other) for one in amounts_in(kind, text) for other in wanted), default=0.0)
     if best == 1.0 and kind is Kind.NUMBER:
-        usual = [one.value for one in amounts_of(texts[0]) if not one.is_odd]
+        usual = [one.value for one in amounts_of(text) if not one.is_odd]
         return best if any(_same(one, other) == 1.0 for one in usual for other in wanted) else ROUNDED
     if best < ROUNDED and kind is Kind.NUMBER:
-        steps = [(one, other) for one in amounts_of(texts[0]) if one.step for other in wanted]
+        steps = [(one, other) for one in amounts_of(text) if one.step for other in wanted]
         return ROUNDED if any(abs(one.value - other) < one.step for one, other in steps) else best
     return best
 
@@ -136,18 +153,31 @@ def _is_rounded(found: float, wanted: float) -> bool:
     )
 
 
-def is_telling(known: JSONValue, agrees: float) -> bool:
+def is_telling(known: JSONValue, agrees: float, kind: Kind = Kind.TEXT) -> bool:
     """Return whether an agreement is more than chance: of a long text, or of a list of three or more.
 
-    If all is equal, four words are enough, and two items.
+    If all is equal, four words are enough, and two items. Of an address, the name of a file is enough.
     """
+    if kind is Kind.ADDRESS and isinstance(known, str):
+        return agrees >= SAME_FILE and is_telling_address(known)
     if isinstance(known, list):
         is_same = agrees == 1.0 and len(known) > 1 and sum(map(len, map(str, known))) >= MIN_CHARS / 2
         return is_same or (agrees >= SAME_LIST and len(known) >= MIN_ITEMS)
     if not isinstance(known, str) or agrees < SAME_LONG_TEXT:
         return False
-    count = len(plain(known))
-    return count >= MIN_CHARS or (agrees == 1.0 and count >= MIN_CHARS / 2 and known.count(" ") >= MIN_ITEMS)
+    own = plain(known)
+    count = _weight(own)
+    has_words = known.count(" ") >= MIN_ITEMS or count - len(own) >= MIN_WIDE * (WIDE - 1)
+    return count >= MIN_CHARS or (agrees == 1.0 and count >= MIN_CHARS / 2 and has_words)
+
+
+def _weight(text: str) -> int:
+    """Return how many letters a text has; kana, hanzi and hangul say as much as a syllable each."""
+    if text.isascii():
+        return len(text)
+    return len(text) + (WIDE - 1) * sum(
+        "\u3040" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7a3" for char in text
+    )
 
 
 def telling_digits(known: JSONValue) -> int:
@@ -155,7 +185,9 @@ def telling_digits(known: JSONValue) -> int:
     if isinstance(known, bool) or not isinstance(known, int | float | str):
         return 0
     if isinstance(known, str):
-        return 3 if days_of(known) else min(4, len(_digits_of(known)) if len(known) <= MAX_DATE_CHARS else 0)
+        if days_of(known):
+            return 3 if _instant(known) is None else 4
+        return min(4, len(_digits_of(known)) if len(known) <= MAX_DATE_CHARS else 0)
     return min(4, digits_in(known))
 
 
@@ -165,9 +197,9 @@ def _texts(found: str, a: str, known: str) -> float:
         return 0.0
     if a == b:
         return 1.0
-    short, long = sorted((len(a), len(b)))
-    if (days := days_of(known)) and _is_same_day(days, days_of(found)) and not _differ_in_time(found, known):
-        return 1.0 if len(found) <= MAX_DATE_CHARS / 2 else AGREES
+    short, long = sorted((_weight(a), _weight(b)))
+    if (days := _dates(found, known)) is not None:
+        return days
     if short < 0.4 * long:
         return 0.0
     words, wanted = text_words(found), text_words(known)
@@ -176,6 +208,31 @@ def _texts(found: str, a: str, known: str) -> float:
     if (a in b or b in a) and long - short <= max(12, 0.5 * short) and not lacks_digits:
         return max(0.9 if abs(len(words) - len(wanted)) <= 3 else 0.0, 0.97 * shared)
     return 0.97 * shared
+
+
+def _dates(found: str, known: str) -> float | None:
+    """Return how far two dates agree: another day, or another time of it, is another value.
+
+    None if one is not a date, or both may be one of two days.
+    """
+    days, others = days_of(known), days_of(found)
+    if not days or not others or (min(len(days), len(others)) > 1 and not days.isdisjoint(others)):
+        return None
+    moment, wanted = _instant(found), _instant(known)
+    if moment is not None and wanted is not None:
+        return float(moment == wanted)
+    if days.isdisjoint(others) or _differ_in_time(found, known):
+        return 0.0
+    return 1.0 if len(found) <= MAX_DATE_CHARS / 2 else AGREES
+
+
+def _instant(text: str) -> datetime | None:
+    """Return the moment that an ISO date with time and zone names; None for other texts."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC).replace(microsecond=0) if moment.tzinfo is not None else None
 
 
 def is_day(text: str, days: frozenset[str]) -> bool:
@@ -187,10 +244,6 @@ def _differ_in_time(one: str, other: str) -> bool:
     """Return whether two days have different times of day."""
     a, b = _TIME.search(one), _TIME.search(other)
     return a is not None and b is not None and a[0].zfill(5) != b[0].zfill(5)
-
-
-def _is_same_day(one: frozenset[str], other: frozenset[str]) -> bool:
-    return not one.isdisjoint(other) and min(len(one), len(other)) == 1
 
 
 def _digits_of(text: str) -> str:

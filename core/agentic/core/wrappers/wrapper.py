@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
 from agentic.core.types import JSONValue
+from agentic.core.wrappers.addresses import value_at
 from agentic.core.wrappers.errors import WrapperVersionError
 from agentic.core.wrappers.fingerprints import Fingerprint, merged, observed
 from agentic.core.wrappers.locators import MAX_LOCATORS, Locator, LocatorKind
@@ -79,17 +80,52 @@ class Observation:
         found: Field -> its elements; without those that were not there.
         values: Field -> its value; the text of its elements where it is left out. A value without elements
             is one that the page holds as data.
+        attrs: Field -> the attribute of its elements that holds the value, where it is not their text.
     """
 
     tree: PageTree
     key: str
     found: Mapping[str, Sequence[int]]
     values: Mapping[str, JSONValue] = field(default_factory=dict)
+    attrs: Mapping[str, str] = field(default_factory=dict)
 
 
 def learn(wrappers: Mapping[str, Wrapper], seen: Observation) -> dict[str, Wrapper]:
     """Return the wrappers of a record after one more page. The size of each stays within 2 KB."""
     return {name: _learnt(wrapper, seen) for name, wrapper in wrappers.items()}
+
+
+def observation_of(
+    tree: PageTree, key: str, wrappers: Mapping[str, Wrapper], values: Mapping[str, JSONValue] | None = None
+) -> Observation:
+    """Return the fields of a record as the first place of each that gives something reads them.
+
+    Places that only actors read are passed over.
+
+    Args:
+        tree: The page.
+        key: Natural key of the record.
+        wrappers: All fields of the record.
+        values: Field -> its value, where a run has read it.
+    """
+    found: dict[str, Sequence[int]] = {}
+    attrs: dict[str, str] = {}
+    for name, wrapper in wrappers.items():
+        for locator in wrapper.locators:
+            if hits := _hits(locator, tree):
+                found[name] = hits if wrapper.is_list else hits[:1]
+                attrs |= {name: locator.attr} if locator.attr else {}
+                break
+    return Observation(tree, key, found, values or {}, attrs)
+
+
+def _hits(locator: Locator, tree: PageTree) -> list[int]:
+    """Return the elements at a place that have a value."""
+    try:
+        found = locator.find(tree)
+    except (ValueError, TypeError):  # an expression for a number, or that only actors read
+        return []
+    return [number for number in found if value_at(tree, number, locator.attr)] if locator.attr else found
 
 
 def merge(one: Wrapper, other: Wrapper) -> Wrapper:
@@ -142,7 +178,7 @@ def decode(data: bytes) -> Wrapper:
         kind=Kind(given["kind"]),
         is_list=given["is_list"],
         words=tuple(given["words"]),
-        locators=tuple(Locator(LocatorKind(kind), path, script) for kind, path, script in given["locators"]),
+        locators=tuple(Locator(LocatorKind(kind), *rest) for kind, *rest in given["locators"]),
         fingerprint=fingerprint,
         pages=given["pages"],
         missing=given["missing"],
@@ -153,14 +189,15 @@ def decode(data: bytes) -> Wrapper:
 def _learnt(wrapper: Wrapper, seen: Observation) -> Wrapper:
     numbers = seen.found.get(wrapper.name) or ()
     value = seen.values.get(wrapper.name)
+    attr = seen.attrs.get(wrapper.name, "")
     if value in _EMPTY:
-        value = seen.tree.text(numbers[0]) if numbers else None
+        value = value_at(seen.tree, numbers[0], attr) if numbers else None
     if value is None:
         return replace(wrapper, pages=wrapper.pages + 1, missing=wrapper.missing + 1)
     fingerprint = wrapper.fingerprint
     if numbers:
         others = {name: there for name, there in seen.found.items() if name != wrapper.name}
-        fingerprint = merged(fingerprint, observed(seen.tree, wrapper.kind, numbers, others))
+        fingerprint = merged(fingerprint, observed(seen.tree, wrapper.kind, numbers, others, attr))
     text = str(value[0] if isinstance(value, list) and value else value)[:MAX_EXAMPLE_CHARS]
     example = {seen.key[:MAX_EXAMPLE_CHARS]: text}
     return replace(
@@ -183,13 +220,18 @@ def _encoded(wrapper: Wrapper) -> bytes:
     known = wrapper.fingerprint
     data = {
         **{name: getattr(wrapper, name) for name in _PLAIN},
-        "locators": [[one.kind.value, one.path, one.script] for one in wrapper.locators],
+        "locators": [_as_list(one) for one in wrapper.locators],
         "fingerprint": {name: getattr(known, name) for name in _FINGERPRINT},
         "examples": list(wrapper.examples.items()),  # their order says which is the latest
         "v": VERSION,
     }
     text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return text.encode("utf-8", "replace")  # JSON may hold half of a surrogate pair
+
+
+def _as_list(locator: Locator) -> list[JSONValue]:
+    more = [locator.attr] if locator.attr else []
+    return [locator.kind.value, locator.path, locator.script, *more]
 
 
 def _smallest(wrapper: Wrapper) -> Wrapper:

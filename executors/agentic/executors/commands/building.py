@@ -23,7 +23,7 @@ from agentic.executors.commands.shared.yaml_text import yaml_text
 
 if TYPE_CHECKING:
     from agentic.core.pipeline import IntentSpec, PipelineSpec
-    from agentic.core.wrappers import PageTree, Wrapper
+    from agentic.core.wrappers import PageTree
 
 MAX_PAGES = 5
 _SCHEMES = ("http://", "https://")
@@ -200,24 +200,16 @@ def _print_spec(
 
 
 def _write_wrappers(path: Path, plan: Plan, trees: Sequence[PageTree]) -> None:
-    from agentic.core.wrappers import Observation, Wrapper, encode, learn
+    from agentic.core.wrappers import encode, learn, observation_of
+    from agentic.core.wrappers.rules import wrapper_of_rule
 
     if plan.kind == "rows":
         raise OptionError("--wrappers is for fields of pages; crawls learn how the fields of rows look")
-    known = {
-        name: Wrapper(name, is_list=name in plan.fields and plan.fields[name].is_list, locators=tuple(there))
-        for name, there in plan.locators.items()
-    }
+    made = {name: wrapper_of_rule(name, rule) for name, rule in plan.intent.fields.items()}
+    known = {name: wrapper for name, wrapper in made.items() if wrapper is not None}
     for tree in trees:
-        found = {name: _hits(wrapper, tree) for name, wrapper in known.items()}
-        known = learn(
-            known, Observation(tree, tree.url, {name: hits for name, hits in found.items() if hits})
-        )
+        known = learn(known, observation_of(tree, tree.url, known))
     write_file(path, b"".join(encode(wrapper) + b"\n" for wrapper in known.values()), "--wrappers")
-
-
-def _hits(wrapper: Wrapper, tree: PageTree) -> list[int]:
-    return next((hits for locator in wrapper.locators if (hits := locator.find(tree))), [])
 
 
 def _read_intent(path: Path) -> IntentSpec:

@@ -338,24 +338,25 @@ def _wrappers(
     rules: Mapping[str, JSONValue], stored: Sequence[Row], trees: Sequence[PageTree], given: Sequence[Wrapper]
 ) -> dict[str, Wrapper]:
     """Return the wrapper of each field: as it was learnt, else from its stored values."""
-    from agentic.core.wrappers import Observation, learn, locators_of, merge, wrapper_of_values
-    from agentic.core.wrappers.rules import comparable, kind_of_rule
+    from agentic.core.wrappers import learn, locators_of, merge, observation_of, wrapper_of_values
+    from agentic.core.wrappers.rules import comparable, kind_of_values
 
     known: dict[str, Wrapper] = {}
     for name, rule in rules.items():
         values = [value for row in stored if (value := comparable(row.get(name))) not in (None, "", [])]
         if locators := locators_of(rule):
-            known[name] = wrapper_of_values(name, values, kind=kind_of_rule(rule), locators=locators)
+            known[name] = wrapper_of_values(
+                name, values, kind=kind_of_values(rule, values), locators=locators
+            )
     for tree in trees:
-        found = {name: _hits(wrapper, tree) for name, wrapper in known.items()}
-        working = {name: hits for name, hits in found.items() if hits}
-        known |= learn({name: known[name] for name in working}, Observation(tree, tree.url, working))
+        seen = observation_of(tree, tree.url, known)
+        known |= learn({name: known[name] for name in seen.found}, seen)
     looks: dict[str, Wrapper] = {}
     for wrapper in given:
         looks[wrapper.name] = merge(looks[wrapper.name], wrapper) if wrapper.name in looks else wrapper
     # The rule says where a field is now, its wrapper how it looked; values in data have no look.
     known |= {
-        name: replace(one, locators=known[name].locators)
+        name: replace(one, kind=known[name].kind, locators=known[name].locators)
         for name, one in looks.items()
         if name in known and one.fingerprint.samples
     }
@@ -375,10 +376,6 @@ def _chosen(
         if not (number.isdecimal() and 1 <= int(number) <= len(choices)):
             raise OptionError(f"--choose {text}: {name} has places 1 to {len(choices)}; --json lists them")
         yield name, choices[int(number) - 1]
-
-
-def _hits(wrapper: Wrapper, tree: PageTree) -> list[int]:
-    return next((hits for locator in wrapper.locators if (hits := locator.find(tree))), [])
 
 
 def _works(
@@ -406,10 +403,8 @@ def _still_there(wrapper: Wrapper, tree: PageTree, value: JSONValue) -> bool:
     """Return whether the first place that gives something gives what may be the field's value."""
     from agentic.core.wrappers import finds, is_plausible
 
-    hits = _hits(wrapper, tree)
-    if hits:
-        texts = tuple(map(tree.text, hits if wrapper.is_list else hits[:1]))
-        return is_plausible(wrapper, texts, value)
+    if found := next((found for one in wrapper.locators if (found := one.read(tree))), []):
+        return is_plausible(wrapper, found if wrapper.is_list else found[:1], value)
     return any(finds(locator, tree) for locator in wrapper.locators)
 
 

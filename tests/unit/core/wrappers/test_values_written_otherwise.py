@@ -18,8 +18,10 @@ from agentic.core.wrappers import (
     StoredPage,
     Wrapper,
     learn,
+    observation_of,
     repair,
 )
+from agentic.core.wrappers.values import agreement, is_telling
 
 Row = dict[str, JSONValue]
 PRODUCTS: tuple[Row, ...] = (
@@ -186,3 +188,40 @@ def test_text_that_is_a_part_of_another_number_is_another_value() -> None:
     result = repair(known, [StoredPage(tree_of(html))], ["size"], accept=0.1)["size"]
     assert isinstance(result, Abstained)
     assert "another one" in result.reason
+
+
+def test_field_whose_name_has_no_latin_words_takes_no_place_from_others() -> None:
+    titles = [f"{name}, solid and made to last for a hundred years" for name in ("Desk", "Chair", "Shelf")]
+    names = {"title": "h1", "名称": ".side"}
+    wrappers = {name: Wrapper(name, locators=(Locator(LocatorKind.CSS, css),)) for name, css in names.items()}
+    for title in titles[:2]:
+        page = tree_of(f"<h1>{title}</h1><h2 class=side>{title}</h2><p>Made by hand.</p>")
+        wrappers = learn(wrappers, observation_of(page, title, wrappers))
+    new = tree_of(f"<div><div class=title-box>{titles[2]}</div><p>Made by hand.</p></div>")
+    results = repair(wrappers, [StoredPage(new, dict.fromkeys(names, titles[2]))], list(names))
+    assert {name for name, one in results.items() if isinstance(one, Found)} == {"title"}
+
+
+def test_text_unlike_the_only_stored_one_is_taken_only_if_it_is_sure() -> None:
+    wrappers = {"author": Wrapper("author", locators=(Locator(LocatorKind.CSS, ".author-line"),))}
+    for author in ("Kate Miller", "Sam Ortega"):
+        page = tree_of(f"<h1>Bread</h1><div class=author-line>{author}</div><p>Mix it.</p>")
+        wrappers = learn(wrappers, observation_of(page, author, wrappers))
+    new = tree_of("<h1>Bread</h1><div class=author-share>WATCH LIVE</div><p>Mix it.</p>")
+    row: dict[str, JSONValue] = {"author": "Sam Ortega"}
+    assert isinstance(repair(wrappers, [StoredPage(new, row)], ["author"])["author"], Abstained)
+
+
+@pytest.mark.parametrize(
+    ("found", "known", "is_proof"),
+    [
+        ("はじめてのプログラミング", "はじめてのプログラミング", True),
+        ("処女航海", "処女航海", False),
+        ("Head First", "Head First はじめてのプログラミング", False),
+        ("A lamp", "A lamp", False),
+    ],
+)
+def test_a_few_characters_of_scripts_without_blanks_say_as_much_as_some_words(
+    found: str, known: str, *, is_proof: bool
+) -> None:
+    assert is_telling(known, agreement(Kind.TEXT, [found], known)) is is_proof

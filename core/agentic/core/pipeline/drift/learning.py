@@ -18,7 +18,7 @@ from agentic.core.records import record
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:  # they read HTML, and most commands need none of it
-    from agentic.core.wrappers import PageTree, Wrapper
+    from agentic.core.wrappers import Wrapper
 
 PAUSE = 40
 """Tiny pages of a kind between the first two that are learnt from; then twice as many each time."""
@@ -226,7 +226,7 @@ def _wrappers(
     """Return the wrappers of the fields on one page."""
     from turbohtml import parse
 
-    from agentic.core.wrappers import Observation, PageTree, learn
+    from agentic.core.wrappers import PageTree, learn, observation_of
     from agentic.core.wrappers.rules import comparable, wrapper_of_rule
 
     # A rule with a secret in it must not be stored.
@@ -234,19 +234,5 @@ def _wrappers(
     made = {name: wrapper_of_rule(name, rule) for name, rule in rules.items()}
     known = {name: wrapper for name, wrapper in made.items() if wrapper is not None}
     tree = PageTree(parse(page.text, positions=False), page.final_url)
-    found = {name: _elements(wrapper, tree) for name, wrapper in known.items()}
-    there = {name: numbers for name, numbers in found.items() if numbers}
     shown = {name: comparable(values[name]) for name in known if values.get(name) is not None}
-    return learn(known, Observation(tree, key or page.final_url, there, shown))
-
-
-def _elements(wrapper: Wrapper, tree: PageTree) -> list[int]:
-    """Return the elements of the first place that gives any."""
-    for locator in wrapper.locators:
-        try:
-            found = locator.find(tree)
-        except ValueError:  # only actors read it
-            continue
-        if found:
-            return found if wrapper.is_list else found[:1]
-    return []
+    return learn(known, observation_of(tree, key or page.final_url, known, shown))

@@ -29,7 +29,7 @@ from agentic.core.wrappers import (
     find_offers,
     globs_of,
 )
-from agentic.core.wrappers.building.addresses import link_of
+from agentic.core.wrappers.addresses import link_of
 
 if TYPE_CHECKING:
     from agentic.core.llm.adapter import LLMAdapter

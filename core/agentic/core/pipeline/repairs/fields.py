@@ -14,18 +14,19 @@ from agentic.core.wrappers import (
     Found,
     Kind,
     Locator,
-    Observation,
     PageTree,
     StoredPage,
     Wrapper,
     learn,
     locators_of,
+    observation_of,
     repair,
     with_locators,
     wrapper_of_values,
 )
+from agentic.core.wrappers.addresses import is_address
 from agentic.core.wrappers.amounts import is_one_amount
-from agentic.core.wrappers.rules import comparable, wrapper_of_rule
+from agentic.core.wrappers.rules import comparable, kind_of_values, wrapper_of_rule
 from agentic.core.wrappers.values import agreement
 from agentic.core.wrappers.words import plain
 
@@ -194,7 +195,9 @@ def is_same(found: JSONValue, stored: JSONValue) -> bool:
         return is_below == (found < 0) and agreement(Kind.NUMBER, [stored], abs(found)) >= SAME  # "18.50"
     texts = [str(one) for one in found] if isinstance(found, list) else [str(found)]
     known: JSONValue = [str(one) for one in stored] if isinstance(stored, list) else str(stored)
-    return agreement(Kind.TEXT, texts, known) >= SAME
+    every = known if isinstance(known, list) else [known]
+    kind = Kind.ADDRESS if all(map(is_address, every)) else Kind.TEXT
+    return agreement(kind, texts, known) >= SAME
 
 
 def _is_as_stored(found: JSONValue, stored: JSONValue) -> bool:
@@ -216,22 +219,19 @@ def _wrappers(
         made = wrapper_of_rule(name, rule)
         if made is not None:
             values = [one for page in pages if (one := comparable(page.row.get(name))) not in EMPTY]
-            shape = wrapper_of_values(name, values, kind=made.kind, locators=made.locators)
+            kind = kind_of_values(rule, values)
+            shape = wrapper_of_values(name, values, kind=kind, locators=made.locators)
             known[name] = replace(shape, is_list=made.is_list)
     for page in pages:
-        found = {name: _hits(one, page.tree) for name, one in known.items() if name not in broken}
-        working = {name: hits for name, hits in found.items() if hits}
-        known |= learn(
-            {name: known[name] for name in working}, Observation(page.tree, page.tree.url, working)
-        )
+        whole = {name: one for name, one in known.items() if name not in broken}
+        seen = observation_of(page.tree, page.tree.url, whole)
+        known |= learn({name: known[name] for name in seen.found}, seen)
     # The rule says where a field is now, its wrapper how it looked.
     return known | {
-        name: replace(one, locators=known[name].locators) for name, one in learnt.items() if name in known
+        name: replace(one, kind=known[name].kind, locators=known[name].locators)
+        for name, one in learnt.items()
+        if name in known
     }
-
-
-def _hits(wrapper: Wrapper, tree: PageTree) -> list[int]:
-    return next((hits for locator in wrapper.locators if (hits := hits_at(locator, tree))), [])
 
 
 def hits_at(locator: Locator, tree: PageTree) -> list[int]:

@@ -129,6 +129,7 @@ def _neighbour(name: str, place: Locator, others: Sequence[Locator], proof: Proo
     """Return why a place gives another field where its own is missing; "" if it does not."""
     if not proof.is_optional(name):
         return ""
+    others = [one for one in others if one.attr == place.attr]  # a link has a text and an address
     for page in proof.pages:
         further = {*hits_at(place, page.tree)[1:]}
         if any(further.intersection(hits_at(other, page.tree)[:1]) for other in others):

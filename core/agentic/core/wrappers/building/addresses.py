@@ -6,19 +6,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
-from agentic.core.reading.addresses import absolute, base_of
+from agentic.core.wrappers.addresses import link_of
 from agentic.core.wrappers.tree import PageTree
-
-_NOT_PAGES = ("javascript:", "data:", "mailto:", "tel:")
-
-
-def link_of(tree: PageTree, number: int, attr: str = "href") -> str | None:
-    """Return the absolute address in an attribute of an element, without its fragment; None without one."""
-    given = tree.elements[number].attrs.get(attr)
-    text = given.strip().partition("#")[0] if isinstance(given, str) else ""
-    if not text or text.lower().startswith(_NOT_PAGES):
-        return None
-    return absolute(base_of(tree.document, tree.url), text)
 
 
 def path_of(url: str) -> str:

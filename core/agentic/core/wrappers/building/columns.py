@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from agentic.core.linear import LinearPattern, compile_linear
-from agentic.core.wrappers.building.addresses import link_of
+from agentic.core.wrappers.addresses import value_at
 from agentic.core.wrappers.building.naming import is_price, type_of
 from agentic.core.wrappers.candidates import MAX_TEXT_CHARS
 from agentic.core.wrappers.locators import Locator, LocatorKind
@@ -311,16 +311,6 @@ def _column(
         is_list,
         label,
     )
-
-
-def value_at(tree: PageTree, number: int, attr: str) -> str:
-    """Return the text of an element, or the value of an attribute; addresses are absolute."""
-    if not attr:
-        return tree.text(number)
-    if attr in _ADDRESSES:
-        return link_of(tree, number, attr) or ""
-    given = tree.elements[number].attrs.get(attr)
-    return given.strip() if isinstance(given, str) else " ".join(given or ())
 
 
 def _joined(tree: PageTree, columns: Sequence[RowColumn]) -> list[RowColumn]:

@@ -236,7 +236,7 @@ def _for_other_pages(
 
 
 def _value(tree: PageTree, number: int, attr: str) -> str:
-    from agentic.core.wrappers.building.columns import value_at
+    from agentic.core.wrappers.addresses import value_at
 
     return value_at(tree, number, attr)
 

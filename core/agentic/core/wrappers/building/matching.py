@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from agentic.core.linear import compile_linear
+from agentic.core.wrappers.addresses import link_of
 from agentic.core.wrappers.amounts import MAX_AMOUNT_CHARS
-from agentic.core.wrappers.building.addresses import link_of
 from agentic.core.wrappers.building.expressions import (
     MAX_PART_TEXT,
     digits_of,

@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import islice
 from urllib.parse import urlsplit
 
-from agentic.core.wrappers.building.addresses import link_of
+from agentic.core.wrappers.addresses import link_of
 from agentic.core.wrappers.building.columns import RowColumn, columns_of, write_row_locators
 from agentic.core.wrappers.building.expressions import escaped, label_in
 from agentic.core.wrappers.building.naming import NO_NAME, as_name, name_of, type_of, unique

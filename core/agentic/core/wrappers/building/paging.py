@@ -11,7 +11,7 @@ from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from agentic.core.reading.addresses import NEXT_ATTRIBUTES, absolute, base_of
-from agentic.core.wrappers.building.addresses import link_of
+from agentic.core.wrappers.addresses import link_of
 from agentic.core.wrappers.selecting import SelectorIndex, is_machine_made
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.words import text_words

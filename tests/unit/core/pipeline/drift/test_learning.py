@@ -25,7 +25,7 @@ from agentic.core.pipeline.drift.sights import PageKind, PageSight
 from agentic.core.pipeline.expressions.secret_masking import NOTHING_HIDDEN, Hidden
 from agentic.core.pipeline.spec.spec import DetailRules
 from agentic.core.types import JSONValue
-from agentic.core.wrappers import Wrapper, encode
+from agentic.core.wrappers import Kind, Wrapper, encode
 
 KIND = PageKind("k", "/product/*")
 SCHEMA: dict[str, JSONValue] = {
@@ -67,12 +67,14 @@ def learn(
 
 def test_a_page_says_where_a_field_is_how_it_looks_and_its_value() -> None:
     found = learn(FieldLearner())
-    assert found.keys() == {"title", "price", "parts", "sku", "count"}
-    assert [one.pages for one in found.values()] == [1] * 5
+    assert found.keys() == {"title", "price", "parts", "sku", "link", "count"}
+    assert [one.pages for one in found.values()] == [1] * 6
     assert found["price"].examples == {"lamp-1": "4.5"}
     assert found["price"].fingerprint.label == {"price": 1.0}
     assert found["parts"].fingerprint.count > found["title"].fingerprint.count
     assert (found["sku"].examples, found["sku"].fingerprint.samples) == ({"lamp-1": "A-1"}, 0)
+    assert found["link"].kind is Kind.ADDRESS
+    assert (found["link"].examples, found["link"].fingerprint.path[0]) == ({"lamp-1": "/"}, "a")
     assert found["count"].missing == 0
 
 

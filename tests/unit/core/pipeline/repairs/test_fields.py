@@ -119,6 +119,30 @@ def test_new_places_are_found_by_rows_and_proved_on_other_pages() -> None:
     assert change.new["type"] == "number"
 
 
+def test_an_image_that_moved_to_another_attribute_and_host_is_found_and_proved() -> None:
+    rule: JSONValue = {"selector": "img.main", "attr": "src", "type": "url", "required": True}
+    looked_at = []
+    for name in ("red-front-door", "oak-garden-gate", "tall-iron-fence"):
+        image = f"https://cdn.example/w_90/{name}.webp"
+        html = (
+            f"<header><img src=/logo-of-shop.svg></header><figure><img class=lazy data-src={image}></figure>"
+        )
+        one = page(LAMPS[0], {"photo": None}, photo=f"https://shop.example/img/{name}.jpg")
+        there = one.page.model_copy(update={"text": html})
+        looked_at.append(replace(one, page=there, tree=tree_of(there)))
+    found = find_places({"photo": rule}, looked_at[:2], {"photo": "missing"}, {})
+    (photo,) = found.values()
+    assert isinstance(photo, Found)
+    proof = Proof(looked_at[:2], looked_at[2:], NOTHING_KNOWN, {"photo"})
+    reading: list[Values | None] = [{"photo": photo.locators[0].read(one.tree)[0]} for one in looked_at]
+    places, doubts = proved_places({"photo": rule}, found, [reading] * 5, proof)
+    assert doubts == {}
+    new = repaired_rule(rule, places["photo"], "missing", is_part=False)
+    assert isinstance(new, dict)
+    assert (new["attr"], new["type"], new["required"]) == ("data-src", "url", True)
+    assert new["selector"] != "img.main"
+
+
 @pytest.mark.parametrize("number", [10**400, float("inf"), float("nan")], ids=["long", "infinity", "nan"])
 def test_numbers_of_rows_that_no_float_has_room_for_say_nothing(number: float) -> None:
     found = find_places(RULES, [page(lamp, price=number) for lamp in LAMPS[:3]], FAULTS, {})
@@ -256,6 +280,9 @@ def test_without_rows_a_place_is_doubted_by_the_values_of_healthy_pages() -> Non
         (3, "03/04/2024", False),
         (12, ["12", "13"], False),
         ("2024-03-05T01:00", "2024-03-05T23:30", False),
+        ("https://cdn.example/w_90/red-front-door.webp", "https://a.example/red-front-door.jpg", True),
+        ("https://a.example/red-front-door.jpg", "https://a.example/old-front-door.jpg", False),
+        (["https://a.example/x/1"], ["http://www.a.example/x/1"], True),
     ],
 )
 def test_values_are_compared_as_they_were_stored(found: JSONValue, stored: JSONValue, *, same: bool) -> None:

@@ -32,9 +32,10 @@ def holding_places(wrapper: Wrapper, pages: Sequence[PageFacts]) -> list[Locator
         ]
 
     is_sure = len({plain(str(known)) for _, known in stored}) > 1
-    is_sure = is_sure or any(is_telling(known, 1.0) for _, known in stored)
-    places = (one for one in pages[0].data if one.kind is not LocatorKind.META)
-    is_text = wrapper.kind is Kind.TEXT and all(len(plain(str(known))) >= MIN_CHARS for _, known in stored)
+    is_sure = is_sure or any(is_telling(known, 1.0, wrapper.kind) for _, known in stored)
+    is_address = wrapper.kind is Kind.ADDRESS  # that of an image is whole there
+    places = (one for one in pages[0].data if is_address or one.kind is not LocatorKind.META)
+    is_text = not wrapper.kind.is_amount and all(len(plain(str(known))) >= MIN_CHARS for _, known in stored)
     found = (one for one in places if is_sure or (is_text and _is_named(one, wrapper)))
     return _last_first([one for one in found if min(agreed(one)) == 1.0], wrapper)
 

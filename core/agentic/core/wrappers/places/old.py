@@ -44,7 +44,8 @@ class OldPlace:
             return True
         if self._wrapper.is_list:
             return best < SAME_LIST
-        return best < 1.0 and self._wrapper.kind is Kind.TEXT
+        least = AGREES if self._wrapper.kind is Kind.ADDRESS else 1.0
+        return best < least and not self._wrapper.kind.is_amount
 
     def is_disproved_by(self, new: Sequence[tuple[JSONValue, Sequence[str]]]) -> bool:
         """Return whether a new place has the stored values, while the old one has not, and not by chance.
@@ -61,12 +62,12 @@ class OldPlace:
         at_two = {plain(str(known)) for (known, _), one in zip(new, agreed, strict=True) if one >= AGREES}
         if len(at_two) > 1 and max(self._agreed, default=0.0) < ALIKE:
             return True
-        if min(agreed, default=0.0) < 1.0:
+        if min(agreed, default=0.0) < (AGREES if kind is Kind.ADDRESS else 1.0):
             return False
-        is_telling_all = all(is_telling(known, 1.0) for known, _ in new)
+        is_telling_all = all(is_telling(known, 1.0, kind) for known, _ in new)
         if self._wrapper.is_list:
             return is_telling_all
-        if kind is not Kind.TEXT or self._distance(self._stored) <= self._distance(new):
+        if kind.is_amount or self._distance(self._stored) <= self._distance(new):
             return False
         return is_telling_all or all(_has_among_words(texts, str(known)) for known, texts in self._stored)
 
