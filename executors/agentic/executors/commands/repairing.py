@@ -130,10 +130,20 @@ def propose_repair(  # noqa: PLR0913 - one option each
         if not as_json:
             print_line(f"wrote {out}")
     of_fields = _field_repairs(results, rules_at, rules_before, rules)
-    if source.agent is not None and not dry_run and (of_fields or repairs):
-        repair_id = propose(source.agent, spec, source.data, [*of_fields, *repairs])
-        if not as_json:
-            print_line(f"proposed; see it with: agentic repairs show {shown_id(repair_id)}")
+    if source.agent is not None and not dry_run:
+        said = _propose(source.agent, spec, source.data, [*of_fields, *repairs])
+        if said and not as_json:
+            print_line(said)
+
+
+def _propose(agent: AgentModel, spec: PipelineSpec, data: JSONValue, worked_out: Sequence[Repair]) -> str:
+    """Store repairs if a part is found; return the next step, "" if no part is broken."""
+    from agentic.core.pipeline.repairs.proposals import RepairProposal
+
+    if not any(isinstance(one, RepairProposal) for one in worked_out):
+        return "nothing is proposed: no broken part has a sure new place" if worked_out else ""
+    repair_id = propose(agent, spec, data, worked_out)
+    return f"proposed; see it with: agentic repairs show {shown_id(repair_id)}"
 
 
 def _check_parts(target: str, data: JSONValue, rules: Rules) -> None:

@@ -116,7 +116,8 @@ def start_candidates(
         for address, text in _first_links(tree):
             shown[address] += 1
             alike = max(dice(wanted, _path_words(address)), dice(wanted, text_words(text)))
-            scores[address] = max(scores.get(address, 0.0), alike)
+            # The address of a home page has no words: any of its links may lead to the list.
+            scores[address] = max(scores.get(address, 0.0), alike if wanted else MIN_ALIKE)
     for address in sitemap:
         scores[address] = max(scores.get(address, 0.0), dice(wanted, _path_words(address)))
     for address, count in shown.items():

@@ -402,6 +402,19 @@ async def test_crawl_reads_rows_at_their_new_addresses(redirects: bool) -> None:
     assert (await repairs(crawl_spec(["*/tool/*", "/workshop/*"]), moved_pages(moved), moved=moved))[0] == []
 
 
+@pytest.mark.parametrize("start", ["/tools", "/"])
+async def test_start_page_without_links_for_the_crawl_is_looked_for(start: str) -> None:
+    spec = cast(dict[str, list[dict[str, JSONValue]]], crawl_spec())
+    spec["steps"][0]["start"] = f"{HOME}{start}"
+    pages = {f"{HOME}/workshop/tools": html(f"<ul>{OLD_LIST}</ul>"), **detail_pages()}
+    pages |= {f"{HOME}/": html("<h1>Welcome</h1>"), f"{HOME}{start}": html("<h1>Our tools</h1>")}
+    proposal = one((await repairs(cast(JSONValue, spec), pages))[0])
+    assert [change.new for change in proposal.changes] == [f"{HOME}/workshop/tools"]
+    assert "links to no page that the crawl reads or follows" in proposal.note
+    del cast(dict[str, JSONValue], spec["steps"][0]["follow"])["include"]
+    assert (await repairs(cast(JSONValue, spec), pages))[0] == []  # it follows any link
+
+
 async def test_glob_that_fits_other_pages_too_is_not_proposed() -> None:
     moved = {url: new.replace(".html", "") for url, new in moved_to("/").items()}
     said = unsure((await repairs(crawl_spec(), moved_pages(moved), moved=moved))[0])
@@ -412,7 +425,8 @@ async def test_glob_that_fits_other_pages_too_is_not_proposed() -> None:
 async def test_rows_that_lead_to_other_pages_do_not_change_a_crawl() -> None:
     moved = moved_to("/workshop/")
     wrong = {new: html("<h1>We have moved</h1>", "News") for new in moved.values()}
-    assert (await repairs(crawl_spec(), {**moved_pages(moved), **wrong}, moved=moved))[0] == []
+    said = unsure((await repairs(crawl_spec(), {**moved_pages(moved), **wrong}, moved=moved))[0])
+    assert "links to no page that the crawl reads" in said.reason
 
 
 async def test_start_page_of_two_steps_is_not_moved_for_one_of_them() -> None:

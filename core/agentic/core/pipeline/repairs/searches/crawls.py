@@ -14,7 +14,7 @@ from agentic.core.pipeline.repairs.proposals import (
     SpecChange,
 )
 from agentic.core.pipeline.repairs.searches.site import SeenPage, SiteView, home_of
-from agentic.core.pipeline.repairs.spec_parts import Config, CrawlPart
+from agentic.core.pipeline.repairs.spec_parts import Config, CrawlPart, StartPart
 from agentic.core.pipeline.repairs.stored_rows import MIN_TELLING, is_beside, links_of
 from agentic.core.types import JSONValue
 from agentic.core.wrappers.building import globs_of
@@ -22,6 +22,9 @@ from agentic.core.wrappers.words import plain
 
 MIN_MOVED = 2
 MAX_CHECKED = 3
+DEAD = "links to no page that the crawl reads or follows"
+"""The fault of a start page that answers; the end of a sentence that begins with its address."""
+
 Moved = Mapping[str, str]
 """Address of a stored row -> its address now."""
 
@@ -47,6 +50,24 @@ async def find_crawl_repairs(site: SiteView, part: CrawlPart) -> list[Repair]:
         )
         return [RepairAbstention(kind="start_page", subject=part.subject, reason=reason, choices=urls)]
     return []
+
+
+async def dead_starts(site: SiteView, part: CrawlPart) -> list[StartPart]:
+    """Return the start pages that answer, but link to no page that the crawl reads or follows."""
+    follow = part.config.get("follow")
+    include = _texts(follow.get("include")) if isinstance(follow, dict) else []
+    if not include:  # all links are followed
+        return []
+    patterns = [*include, *(glob for _, globs in _rules(part) for glob in globs)]
+    found = []
+    for start in part.starts:
+        seen = await site.see(start.url)
+        tree = seen.tree
+        if tree is not None and not any(
+            fits_page(url, patterns) for _, url in links_of(tree) if url not in (start.url, seen.final_url)
+        ):
+            found.append(start)
+    return found
 
 
 def _proposal(

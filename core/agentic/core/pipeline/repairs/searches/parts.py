@@ -8,7 +8,7 @@ from agentic.core.pipeline.errors import shown_place
 from agentic.core.pipeline.expressions.references import ValuePath
 from agentic.core.pipeline.repairs.proposals import Repair, RepairAbstention, SpecChange
 from agentic.core.pipeline.repairs.searches.answers import find_json_repairs
-from agentic.core.pipeline.repairs.searches.crawls import find_crawl_repairs
+from agentic.core.pipeline.repairs.searches.crawls import DEAD, dead_starts, find_crawl_repairs
 from agentic.core.pipeline.repairs.searches.lists import find_list_repairs
 from agentic.core.pipeline.repairs.searches.logins import find_login_repairs
 from agentic.core.pipeline.repairs.searches.site import PageSource, SeenPage, SiteView
@@ -45,12 +45,16 @@ async def find_repairs(
         repairs += await find_list_repairs(site, part)
     for part in parts.json:
         repairs += await find_json_repairs(site, part)
+    dead: set[ValuePath] = set()
     for crawl in parts.crawls:
-        repairs += await find_crawl_repairs(site, crawl)
+        found = await find_crawl_repairs(site, crawl)
+        repairs += found
+        if not found:
+            dead |= {start.place for start in await dead_starts(site, crawl)}
     read_by_steps = [part.start for part in (*parts.lists, *parts.json)]
     others = [start for start in parts.starts if start not in read_by_steps and start.readers]
     for start in others[:MAX_STARTS]:
-        repair, _ = await find_start(site, start)
+        repair, _ = await find_start(site, start, DEAD if start.place in dead else "")
         if repair is not None:
             repairs.append(repair)
     return _without_conflicts(repairs)
