@@ -59,18 +59,21 @@ NO_LOOK = UsualLook()
 
 @record
 class _VoidPage:
-    """The newest page of a kind without the fields of its kind: its address, headings and words."""
+    """The newest page of a kind without the fields of its kind: its address, names and words."""
 
     url: str
-    headings: tuple[str, ...]
+    names: tuple[str, ...]
     words: frozenset[str] | None
 
     def is_like(self, other: _VoidPage | None) -> bool:
         """Whether this short page says the same as one at another address, apart from numbers."""
         return other is not None and self.url != other.url and self.words == other.words is not None
 
-    def has_headings_of(self, other: _VoidPage | None) -> bool:
-        return other is not None and self.url != other.url and self.headings == other.headings
+    def has_names_of(self, other: _VoidPage | None) -> bool:
+        return other is not None and self.url != other.url and self.names == other.names
+
+    def has_other_names(self, other: _VoidPage | None) -> bool:
+        return other is not None and bool(self.names and other.names) and not {*self.names} & {*other.names}
 
 
 @dataclass(slots=True)
@@ -158,12 +161,12 @@ class PageWatcher:
         if not is_void and not all(_is_heading(valued[name], shown) for name in needed & valued.keys()):
             return None, False
         former = self._last_void.get(kind.key)
-        self._last_void[kind.key] = now = _VoidPage(page.url, shown.headings, shown.constant_words)
-        wall = wall_on(shown, self._signs)
+        self._last_void[kind.key] = now = _VoidPage(page.url, shown.names, shown.constant_words)
+        wall = wall_on(shown, self._signs, is_varied=now.has_other_names(former))
         if wall is None and now.is_like(former):
             wall = Cause.ELSEWHERE
         # With a value, it may be the page in another layout, beside a login that is new on all pages.
-        if not is_void and wall is not Cause.GONE and not now.has_headings_of(former):
+        if not is_void and wall is not Cause.GONE and not now.has_names_of(former):
             return None, False
         return wall, wall is not None or bool(needed)
 
@@ -217,7 +220,10 @@ def _valued(items: Sequence[Mapping[str, JSONValue]]) -> Mapping[str, JSONValue]
 
 
 def _is_heading(value: JSONValue, shown: ShownPage) -> bool:
-    return isinstance(value, str) and " ".join(value.casefold().replace("’", "'").split()) in shown.headings
+    return isinstance(value, str) and " ".join(value.casefold().replace("’", "'").split()) in (
+        *shown.names,
+        *shown.headings,
+    )
 
 
 def _first(markers: Iterable[str]) -> Iterable[str]:

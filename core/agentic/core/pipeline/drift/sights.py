@@ -113,13 +113,15 @@ class ShownPage:
     Attributes:
         markup: The beginning of its markup.
         text: The visible text.
-        headings: The texts of the title and the main headings.
+        names: The texts of the title and the headings of the first level.
+        headings: The texts of the headings of the second level.
         path: The path of its address, after redirects.
         is_short: Whether it is as short as a wall.
     """
 
     markup: str
     text: str
+    names: tuple[str, ...]
     headings: tuple[str, ...]
     path: str
     is_short: bool
@@ -196,17 +198,17 @@ def shown_page(text: str, final_url: str) -> ShownPage:
         final_url: Address after redirects.
     """
     markup = text[:READ_CHARS].casefold()
-    visible, headings = _visible(markup)
+    visible, names, headings = _visible(markup)
     # Of 824 recipe pages, 83 were longer and began with styles; their first characters looked like a wall.
     is_short = len(text) <= READ_CHARS and len(visible) <= WALL_CHARS and markup.count("<a ") <= WALL_LINKS
-    return ShownPage(markup, visible, headings, urlsplit(final_url).path.casefold(), is_short)
+    return ShownPage(markup, visible, names, headings, urlsplit(final_url).path.casefold(), is_short)
 
 
 def signs_on(page: ShownPage) -> Iterator[Cause]:
     """Yield the obstacles that a page has signs for, wall or not: a field for a password, words."""
     if any(one in page.markup for one in _PASSWORD):
         yield Cause.LOGIN
-    if any(_has(one, _GONE) or _says_404(one) for one in page.headings):
+    if _says_gone(page.names) or _says_gone(page.headings):
         yield Cause.GONE
     if _has(page.text, _EMPTY):
         yield Cause.EMPTY
@@ -214,19 +216,25 @@ def signs_on(page: ShownPage) -> Iterator[Cause]:
         yield Cause.CONSENT
 
 
-def wall_on(page: ShownPage, usual: Collection[Cause] = ()) -> Cause | None:
+def wall_on(page: ShownPage, usual: Collection[Cause] = (), *, is_varied: bool = False) -> Cause | None:
     """Return the obstacle on a page without any value; None if it may be the page in another layout.
 
     Args:
         page: The page.
         usual: Obstacles that other pages of the site have signs for, too. They count only if the address
             says so.
+        is_varied: Whether the page before it had other names: a wall has the same ones, unless they say
+            that the page is gone.
     """
     for cause in signs_on(page):
         is_address = (cause is Cause.LOGIN and any(path in page.path for path in _LOGIN_PATHS)) or (
             cause is Cause.CONSENT and "consent" in page.path
         )
-        if is_address or (cause not in usual and (page.is_short or cause is Cause.GONE)):
+        if is_address:
+            return cause
+        if cause is Cause.GONE and _says_gone(page.names):
+            return cause
+        if cause not in usual and not is_varied and (page.is_short or cause is Cause.GONE):
             return cause
     return None
 
@@ -258,15 +266,21 @@ def has_markers(text: str, markers: Sequence[str]) -> bool:
     return 2 * sum(marker in text for marker in markers) >= len(markers)
 
 
+def _says_gone(headings: Iterable[str]) -> bool:
+    return any(_has(one, _GONE) or _says_404(one) for one in headings)
+
+
 def _is_pressable(markup: str) -> bool:
     """Whether a page with words of consent has something to press."""
     return "<button" in markup or "<form" in markup or "<input" in markup
 
 
-def _visible(markup: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text that people see, and the texts of the title and the main headings."""
+def _visible(markup: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return the text that people see, the texts of the title and of headings, by their level."""
     pieces: list[str] = []
-    headings: list[str] = []
+    names: list[str] = []
+    seconds: list[str] = []
+    headings = names
     skipped = heading = ""
     for part in markup.split("<"):
         tag, _, text = part.partition(">")
@@ -276,7 +290,7 @@ def _visible(markup: str) -> tuple[str, tuple[str, ...]]:
         if not skipped and name in ("script", "style", "noscript", "template"):
             skipped = name
         if name in _HEADINGS:
-            heading = name
+            heading, headings = name, seconds if name == "h2" else names
             headings.append("")
         elif name == f"/{heading}":
             heading = ""
@@ -286,7 +300,8 @@ def _visible(markup: str) -> tuple[str, tuple[str, ...]]:
         if heading:
             headings[-1] += f" {text[:HEADING_CHARS]}"
             heading = heading if len(headings[-1]) <= HEADING_CHARS else ""  # it was never closed
-    return _plain(" ".join(pieces)), tuple(filter(None, map(_plain, headings)))
+    first, second = (tuple(filter(None, map(_plain, found))) for found in (names, seconds))
+    return _plain(" ".join(pieces)), first, second
 
 
 _HEADINGS = ("title", "h1", "h2")

@@ -203,3 +203,26 @@ def test_accepted_pages_are_read_as_they_are() -> None:
     sight = watcher.look(page(document("<h1>Not found</h1>")), 0, 0, NOTHING)
     assert sight is not None
     assert (sight.wall, sight.void) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("markup", "walls"),
+    [
+        ("<h1>{}</h1><form><input type=password></form>", [Cause.LOGIN, None, None]),
+        ("<h1>{}</h1><p>Your basket has no items</p>", [Cause.EMPTY, None, None]),
+        ("<h1>{}</h1><h2>No longer available in red</h2>", [Cause.GONE, None, None]),
+        ("<h1>{} was not found</h1>", [Cause.GONE] * 3),
+        ("<h1>Sign in</h1><p>{}</p><form><input type=password></form>", [Cause.LOGIN] * 3),
+    ],
+)
+def test_a_wall_has_the_same_name_on_each_page(markup: str, walls: list[Cause | None]) -> None:
+    watcher = PageWatchers([RULE]).of(RunId("r"))
+    watcher.looks = KNOWN
+    found = []
+    for number, name in enumerate(("Amber", "Brass", "Copper")):
+        text = document(markup.format(name), markup.format(name).partition("<h1>")[2].partition("</h1>")[0])
+        sight = watcher.look(page(text, address(number)), 0, 0, NOTHING)
+        assert sight is not None
+        assert sight.void is not None
+        found.append(sight.wall)
+    assert found == walls
