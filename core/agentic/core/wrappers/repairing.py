@@ -19,6 +19,7 @@ from agentic.core.wrappers.locators import (
 )
 from agentic.core.wrappers.places.held import equal_places, holding_places, named_places
 from agentic.core.wrappers.places.old import OldPlace
+from agentic.core.wrappers.places.partners import beside, partner_of
 from agentic.core.wrappers.ranking import (
     ALIKE,
     MIN_PLAUSIBLE,
@@ -32,7 +33,7 @@ from agentic.core.wrappers.ranking import (
 from agentic.core.wrappers.scoring import LITTLE_ALIKE, Aim, Scorer, plausibility, trust_of
 from agentic.core.wrappers.selecting import is_frail
 from agentic.core.wrappers.tree import PageTree
-from agentic.core.wrappers.values import AGREES, agreement, read_value
+from agentic.core.wrappers.values import AGREES, Kind, agreement, read_value
 from agentic.core.wrappers.words import plain, text_words
 from agentic.core.wrappers.wrapper import Wrapper
 
@@ -464,19 +465,39 @@ class _Repair:
                 decided[name] = self._placed(name, choices, second)
                 if isinstance(decided[name], Found):
                     taken.update(_elements_of(choices[0]))
+        decided |= {name: self._beside_partner(name, one, decided) for name, one in decided.items()}
         results = ((name, decided[name]) for name in found)
         return {
             name: self._with_data(name, one) if isinstance(one, Abstained) else one for name, one in results
         }
 
+    def _beside_partner(
+        self, name: str, result: Found | Abstained, decided: Mapping[str, Found | Abstained]
+    ) -> Found | Abstained:
+        """Return the place at the new one of the field that was read from the same element, if it is sure."""
+        attr, partner = self._aims[name].attr, partner_of(name, self._wrappers)
+        there = decided.get(partner) if partner is not None else None
+        if not attr or isinstance(result, Found) or not isinstance(there, Found):
+            return result
+        one = beside(self._pages[0].tree, there.place.numbers, attr)
+        if one is None or there.place.probability < SURE:
+            return result
+        choice = _choice(self._pages[0].tree, one, there.place.probability)
+        others = [other for other in result.choices if _elements_of(other) != _elements_of(choice)]
+        placed = self._placed(name, [choice, *others[: MAX_CHOICES - 1]], 0.0)
+        return placed if isinstance(placed, Found) else result
+
     def _accepted(self, name: str, choice: PlaceChoice) -> float:
-        """Return the least probability of a place; more is asked of a text unlike the only stored one."""
+        """Return the least probability of a place.
+
+        More is asked of a text unlike the only stored one, and of an address that nothing stored speaks for.
+        """
         aim, known = self._aims[name], [value for page in self._pages if (value := page.row.get(name))]
         is_unlike = (
             len(known) == 1
             and not aim.kind.is_amount
             and agreement(aim.kind, choice.texts, known[0]) < LITTLE_ALIKE
-        )
+        ) or (not known and aim.kind is Kind.ADDRESS)
         return max(self._accept[name], SURE) if is_unlike else self._accept[name]
 
     def _is_claimed(self, first: PlaceChoice, taken: Collection[tuple[int, str]], best: float) -> bool:
@@ -579,9 +600,12 @@ def _families(
     """Return the best candidate of each value with the odds of all that have it, and the others."""
     families: list[list[Ranked]] = []
     by_text: dict[str, list[Ranked]] = {}
+    may_wrap = not aim.is_list and aim.kind.is_amount
     for one in ranked[:MAX_WEIGHED]:
         key = "".join(one.candidate.plain)[:400]
-        family = by_text.get(key) or next((of for of in families if _is_same(tree, aim, of[0], one)), None)
+        family = by_text.get(key)
+        if family is None and may_wrap:
+            family = next((of for of in families if _is_same(tree, aim.kind, of[0], one)), None)
         if family is None:
             family = []
             families.append(family)
@@ -597,9 +621,9 @@ def _families(
     return sorted(found, key=lambda family: -family[0].score)
 
 
-def _is_same(tree: PageTree, aim: Aim, one: Ranked, other: Ranked) -> bool:
+def _is_same(tree: PageTree, kind: Kind, one: Ranked, other: Ranked) -> bool:
     """Return whether of two candidates one wraps the other, and both have the same amount."""
     a, b = one.candidate.numbers[0], other.candidate.numbers[0]
-    if aim.is_list or not aim.kind.is_amount or not (tree.is_within(a, b) or tree.is_within(b, a)):
+    if not (tree.is_within(a, b) or tree.is_within(b, a)):
         return False
-    return read_value(aim.kind, one.candidate.texts[0]) == read_value(aim.kind, other.candidate.texts[0])
+    return read_value(kind, one.candidate.texts[0]) == read_value(kind, other.candidate.texts[0])

@@ -165,11 +165,14 @@ class Scorer:
             order,
             close,
             plausibility(learnt, aim.kind, texts[0]),
-            float(len(texts) == 1 and len(texts[0]) < 200 and candidate.plain[0] in aim.seen)
+            float(len(texts) == 1 and len(texts[0]) < 200 and self._plain(candidate) in aim.seen)
             if aim.seen
             else 0.0,
             *UNKNOWN,
         ]
+
+    def _plain(self, candidate: Candidate) -> str:
+        return candidate.plain[0] if candidate.attr else self.tree.plain(candidate.numbers[0])
 
     def is_labelled(self, number: int) -> bool:
         """Return whether a word of the field, or one that was in its label, stands before an element."""

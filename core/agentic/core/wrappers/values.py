@@ -36,6 +36,9 @@ MIN_WIDE = 8
 MAX_COMPARED = 60
 """Items of a list that are compared letter by letter, when they are not equal."""
 
+MAX_LONGER = 0.2
+"""How much shorter than another one an item may be, to be the same."""
+
 MAX_DATE_CHARS = 40
 """Longer texts have a date in them, but are not one."""
 
@@ -47,7 +50,8 @@ _ISO = re.compile(r"^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?$", re.IGNOR
 _DIGIT = re.compile(r"[0-9]")
 _ORDERS: tuple[DateOrder, ...] = ("dmy", "mdy")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_TIME = re.compile(r"\d{1,2}:\d{2}")
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2}(?:\.\d{1,9})?)? ?([ap]\.?m\b)?", re.IGNORECASE)
+_ZONE = re.compile(r"\b(?:GMT|UTC|[A-Z]{1,3}[SD]?T)\b|\d[+-]\d\d:?\d\d\b|\dZ\b")
 _STOPS = (".", "!", "?", "。")
 
 
@@ -241,9 +245,19 @@ def is_day(text: str, days: frozenset[str]) -> bool:
 
 
 def _differ_in_time(one: str, other: str) -> bool:
-    """Return whether two days have different times of day."""
+    """Return whether two days have different times of day; the hours of two zones may differ."""
     a, b = _TIME.search(one), _TIME.search(other)
-    return a is not None and b is not None and a[0].zfill(5) != b[0].zfill(5)
+    if a is None or b is None:
+        return False
+    zones = [_ZONE.findall(text) for text in (one, other)]
+    is_moved = zones[0] != zones[1] and a[2] == b[2]
+    return not is_moved and (_hour(a), a[2]) != (_hour(b), b[2])
+
+
+def _hour(time: re.Match[str]) -> int:
+    """Return the hour of a day that has 24."""
+    half = (time[3] or "").lower()[:1]
+    return int(time[1]) % 12 + 12 * (half == "p") if half else int(time[1])
 
 
 def _digits_of(text: str) -> str:
@@ -294,7 +308,8 @@ def _lists(found: Sequence[str], plain_found: Sequence[str], known: _Parts) -> f
             unmatched.append(text)
     rest = [*left.elements()][:MAX_COMPARED]
     for text in unmatched[:MAX_COMPARED]:
-        fit = next((one for one in rest if _is_close(text, one)), None)
+        low, high = (1 - MAX_LONGER) * len(text), len(text) / (1 - MAX_LONGER)
+        fit = next((one for one in rest if low <= len(one) <= high and _is_close(text, one)), None)
         if fit is not None:
             rest.remove(fit)
             hits += 1
@@ -309,8 +324,6 @@ def _lists(found: Sequence[str], plain_found: Sequence[str], known: _Parts) -> f
 
 
 def _is_close(one: str, other: str) -> bool:
-    if abs(len(one) - len(other)) > 0.2 * max(len(one), len(other)):
-        return False
     if one in other or other in one:
         return True
     a, b = _trigrams(one), _trigrams(other)

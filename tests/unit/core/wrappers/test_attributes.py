@@ -245,3 +245,46 @@ def test_two_addresses_lead_to_the_same_thing(found: str, wanted: str, agrees: f
 )
 def test_two_dates_agree_if_they_are_one_moment_or_one_day(found: str, agrees: float) -> None:
     assert agreement(Kind.TEXT, [found], "2024-05-24T16:49:03-04:00") == agrees
+
+
+@pytest.mark.parametrize(
+    "markup",
+    ["<a href=/staff/42>{0}</a>", "<a href=/staff/42><b>{0}</b></a>"],
+)
+def test_link_that_leads_elsewhere_now_is_found_at_the_text_that_it_had(markup: str) -> None:
+    new = tree_of(
+        "<div class=a1><h1>The harbour opens</h1><p>Text by "
+        f"{markup.format('Anna Harbour')}</p><p><a href=/about>About us</a></p></div>"
+    )
+    pages = [StoredPage(new, _row("harbour"))]
+    found = repair(_learnt(), pages, ["author", "author_url"])["author_url"]
+    assert isinstance(found, Found)
+    assert found.evidence[0].new == ("https://shop.example/staff/42",)
+    without_its_text = repair(_learnt(), pages, ["author_url"])["author_url"]
+    assert isinstance(without_its_text, Abstained)
+
+
+def test_link_is_not_taken_from_a_text_that_has_none() -> None:
+    new = tree_of(
+        "<div class=a1><h1>The harbour opens</h1><p>Text by <i>Anna Harbour <a href=/mail></a></i></p></div>"
+    )
+    results = repair(_learnt(), [StoredPage(new, _row("harbour"))], ["author", "author_url"])
+    assert [type(results[name]) for name in ("author", "author_url")] == [Found, Abstained]
+
+
+@pytest.mark.parametrize(
+    ("found", "known", "is_same"),
+    [
+        ("May 24, 2024 4:49 pm", "2024-05-24 16:49", True),
+        ("May 24, 2024 4:49 pm", "2024-05-24 04:49", False),
+        ("May 24, 2024, 12:05 a.m.", "2024-05-24 00:05", True),
+        ("May 24, 2024, 10:49 PM GMT+2", "May 24, 2024 04:49 pm", True),
+        ("May 24, 2024 5:49 PM EDT", "May 24, 2024 4:48 PM EDT", False),
+        ("May 24, 2024 5:49 PM EDT", "May 24, 2024 4:49 PM EDT", False),
+        ("24.05.2024 18:00", "24.05.2024 10:00", False),
+    ],
+)
+def test_times_of_a_day_agree_on_clocks_of_12_and_24_hours_and_in_two_zones(
+    found: str, known: str, *, is_same: bool
+) -> None:
+    assert (agreement(Kind.TEXT, [found], known) >= 0.9) is is_same
