@@ -206,8 +206,12 @@ def _work(session: pytest.Session, by_id: dict[str, pytest.Item], pipe: Connecti
         _Worker(session, by_id, pipe).run()
         code = 0
     except BaseException:  # else a copy of the whole session would go on
+        # The process that collected sends the signal again. What the fixtures have begun has to end.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         with suppress(BaseException):
             traceback.print_exc()
+        with suppress(BaseException):
+            session._setupstate.teardown_exact(None)
     finally:
         # Not by the interpreter: it would end what the process that collected has opened.
         os._exit(code)

@@ -45,6 +45,20 @@ def hanging(request):
         threading.Event().wait()
 """
 
+INTERRUPTING = """
+import os, signal, threading
+
+@pytest.fixture(autouse=True)
+def interrupting(request):
+    if request.node.name == "test_it[2]":
+        with open("waiting.txt", "a+") as file:
+            print(os.getpid(), file=file, flush=True)
+            file.seek(0)
+            if len(file.readlines()) == 2:
+                os.killpg(0, signal.SIGINT)
+        threading.Event().wait()
+"""
+
 
 def session(
     folder: Path, files: Mapping[str, tuple[int, int]], *options: str, more: str = ""
@@ -59,7 +73,14 @@ def session(
     command = [sys.executable, "-m", "pytest", "-q", *plugins, "--processes", "2", *options]
     bare = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
-        command, cwd=folder, env=bare, capture_output=True, text=True, check=False, timeout=60
+        command,
+        cwd=folder,
+        env=bare,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        start_new_session=True,  # a test sends Ctrl-C to all of them
     )
     ran = [line.split() for line in (folder / "ran.txt").read_text(encoding="utf-8").splitlines()]
     return done.returncode, done.stdout + done.stderr, ran
@@ -92,6 +113,14 @@ def test_what_takes_too_long_fails_with_the_stacks_of_all_threads(tmp_path: Path
     assert "Failed: Timeout (>1.0s) from pytest-timeout." in printed
     assert "Stack of beside" in printed
     assert "3 passed, 1 error" in printed
+
+
+def test_ctrl_c_ends_the_servers_of_all_processes(tmp_path: Path) -> None:
+    code, printed, ran = session(tmp_path, {"a": (-1, -1), "b": (-1, -1)}, more=INTERRUPTING)
+    assert code == 2, printed
+    assert {name for name, *_ in ran} == {"test_a", "test_b"}
+    ended = (tmp_path / "ended.txt").read_text(encoding="utf-8").split()
+    assert sorted(ended) == sorted((tmp_path / "waiting.txt").read_text(encoding="utf-8").split())
 
 
 def test_after_enough_failures_no_file_is_begun(tmp_path: Path) -> None:
