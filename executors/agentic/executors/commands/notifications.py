@@ -262,7 +262,7 @@ def _delivery_row(row: NotificationModel, rule: str, *, as_json: bool) -> dict[s
         "reason": row.reason,
     }
     details = {
-        "attempt": row.attempt,
+        "attempt": row.facts.get("attempt", row.attempt),
         "message": row.message_id,
         "due_at": f"{row.due_at:{TIME}}",
         "sent_at": f"{row.claimed_at:{TIME}}" if row.claimed_at else None,

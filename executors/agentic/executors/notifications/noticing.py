@@ -73,6 +73,8 @@ def notice_held(
 ) -> None:
     """Add the event that pages of a crawl are held to the outbox, for the rules that want it.
 
+    Each time is an event of its own: another kind of pages, or the same one after a release.
+
     Args:
         session: In the transaction from which on they are held.
         incidents: Why they are.
@@ -102,7 +104,7 @@ def notice_held(
         NewNotification(rule_id=rule.id, event=NotificationEvent.HELD, facts=facts, delay_s=rule.digest_s)
         for rule in wanted
     ]
-    add_notifications(session, agent.project_id, execution_id, execution.attempts, found)
+    add_notifications(session, agent.project_id, execution_id, None, found)
 
 
 def _notice(

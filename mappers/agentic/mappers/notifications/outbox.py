@@ -42,9 +42,21 @@ class NewNotification:
 
 
 def add_notifications(
-    session: Session, project_id: str, execution_id: str, attempt: int, found: Collection[NewNotification]
+    session: Session,
+    project_id: str,
+    execution_id: str,
+    attempt: int | None,
+    found: Collection[NewNotification],
 ) -> None:
-    """Add events to the outbox, in the transaction that ends the execution; known ones stay as they are."""
+    """Add events to the outbox, in the transaction that brings them; known ones stay as they are.
+
+    Args:
+        session: In that transaction.
+        project_id: Owns the execution.
+        execution_id: The execution.
+        attempt: Its attempt that ended; None for events that it may have several times, and are all new.
+        found: The events.
+    """
     if not found:
         return
     is_postgresql = session.get_bind().dialect.name == "postgresql"
@@ -55,13 +67,19 @@ def add_notifications(
             "project_id": project_id,
             "rule_id": one.rule_id,
             "execution_id": execution_id,
-            "attempt": attempt,
+            "attempt": _next_number(session, project_id, execution_id, one) if attempt is None else attempt,
             "event": one.event,
             "facts": dict(one.facts),
             "created_at": StoreNow(),
             "due_at": StoreNow(one.delay_s),
         }
         session.execute(insert.values(**row).on_conflict_do_nothing(index_elements=key))
+
+
+def _next_number(session: Session, project_id: str, execution_id: str, new: NewNotification) -> int:
+    row = NotificationModel
+    mine = (row.project_id == project_id, row.execution_id == execution_id, row.rule_id == new.rule_id)
+    return (session.scalar(select(func.max(row.attempt)).where(*mine, row.event == new.event)) or 0) + 1
 
 
 def due_rules(session: Session, project_id: str) -> Sequence[str]:

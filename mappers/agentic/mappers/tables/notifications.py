@@ -105,7 +105,8 @@ class NotificationModel(Base):
     """An event to notify about, once: stored in the transaction that ends the execution.
 
     Attributes:
-        attempt: Which attempt of the execution ended; each end is an event of its own.
+        attempt: Which attempt of the execution ended; each end is an event of its own. Of held pages, how
+            often the execution held some.
         facts: Content of the message.
         due_at: Not sent before this time.
         tries: How often sending failed so that it can be repeated.

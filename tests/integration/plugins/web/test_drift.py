@@ -214,11 +214,15 @@ def test_a_wall_is_held_as_what_it_is(shop: FakeServer, change: Any, cause: str)
 def test_a_rule_is_told_when_pages_are_held(shop: FakeServer) -> None:
     url = f"{shop.url}/sink/ops"
     assert agentic("notifications", "add", "ops", "--on", "held", "--webhook", url, "--private")[0] == 0
-    started(shop)
+    _, _, row = started(shop)
     (sent,) = told("notifications", "deliveries")
     assert (sent["event"], sent["state"]) == ("held", "sent")
     (message,) = shop.control.sink.received("ops")
     assert "the layout has changed" in str(message)
+    agentic("crawls", "release", row["short_id"])
+    agentic("executions", "retry", row["id"])
+    agentic("reconcile")  # the layout is still broken: the pages are held again
+    assert len(shop.control.sink.received("ops")) == 2
 
 
 def test_a_good_crawl_learns_how_its_fields_look_and_the_next_one_adds_to_it(shop: FakeServer) -> None:
