@@ -34,6 +34,7 @@ SAME_FILE = 0.9
 LIKE_FILE = 0.6
 """How far an address agrees with one whose last part begins or ends with its own."""
 
+MAX_ADDRESS_CHARS = 2_000
 MAX_FILE_CHARS = 100
 MIN_FILE_CHARS = 8
 """A shorter name, such as ``1.jpg``, is the name of many files."""
@@ -43,6 +44,12 @@ _NOT_PAGES = ("javascript:", "data:", *_CONTACTS)
 _IMAGES = frozenset({"avif", "bmp", "gif", "jpeg", "jpg", "png", "svg", "tif", "tiff", "webp"})
 _BORDERS = str.maketrans("?&=", "///")
 _SIZE = re.compile(r"(?:[-_.@](?:\d{2,4}x\d{2,4}|\d{2,4}[wh]|[23]x|scaled|thumb|small|medium|large))+$")
+
+
+def kindred(attr: str) -> list[str]:
+    """Return an attribute and those that may hold its values after a redesign, itself first."""
+    usual = next((some for some in (LINKS, MEDIA) if attr in some), frozenset({attr}))
+    return [attr, *sorted(usual - {attr})]
 
 
 def link_of(tree: PageTree, number: int, attr: str = "href") -> str | None:
@@ -96,8 +103,13 @@ class _Address(NamedTuple):
         return len(plain(self.path)) >= MIN_FILE_CHARS
 
 
-@lru_cache(maxsize=8_192)
 def _parts_of(address: str) -> _Address | None:
+    """Return the parts of an address; None if it cannot be read, or is very long."""
+    return _split(address) if len(address) <= MAX_ADDRESS_CHARS else None
+
+
+@lru_cache(maxsize=4_096)
+def _split(address: str) -> _Address | None:
     try:
         parts = urlsplit(address.strip())
     except ValueError:
@@ -118,7 +130,6 @@ def _image_in(text: str) -> str:
     return next((name for name, _, ending in parts if ending in _IMAGES), "")
 
 
-@lru_cache(maxsize=16_384)
 def same_address(found: str, wanted: str) -> float:
     """Return how far an address leads to the same thing as another one, from 0 to 1.
 

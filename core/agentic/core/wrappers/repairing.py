@@ -480,7 +480,11 @@ class _Repair:
         if not attr or isinstance(result, Found) or not isinstance(there, Found):
             return result
         one = beside(self._pages[0].tree, there.place.numbers, attr)
-        if one is None or there.place.probability < SURE:
+        if (
+            one is None
+            or there.place.probability < SURE
+            or read_value(self._aims[name].kind, one.texts[0]) is None
+        ):
             return result
         choice = _choice(self._pages[0].tree, one, there.place.probability)
         others = [other for other in result.choices if _elements_of(other) != _elements_of(choice)]

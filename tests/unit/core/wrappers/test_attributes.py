@@ -288,3 +288,19 @@ def test_times_of_a_day_agree_on_clocks_of_12_and_24_hours_and_in_two_zones(
     found: str, known: str, *, is_same: bool
 ) -> None:
     assert (agreement(Kind.TEXT, [found], known) >= 0.9) is is_same
+
+
+def test_link_of_a_text_that_is_held_as_data_alone_is_not_made_up() -> None:
+    rules: dict[str, JSONValue] = {"title": "h1 a", "link": {"selector": "h1 a", "attr": "href"}}
+    made = {name: wrapper_of_rule(name, rule) for name, rule in rules.items()}
+    wrappers = {name: one for name, one in made.items() if one is not None}
+    title = "A harbour that was closed for a hundred years opens"
+    page = tree_of(f"<h1><a href=/story/17>{title}</a></h1><p>It was a quiet morning.</p>")
+    wrappers = learn(wrappers, observation_of(page, "17", wrappers))
+    data = f'<script type="application/ld+json">{{"@type": "Article", "headline": "{title}"}}</script>'
+    new = tree_of(f"{data}<p>It was a quiet morning.</p><a href=/about>About</a>")
+    row: dict[str, JSONValue] = {"title": title, "link": "https://shop.example/story/17"}
+    results = repair(wrappers, [StoredPage(new, row)], ["title", "link"])
+    assert isinstance(results["title"], Found)
+    assert results["title"].place.numbers == ()
+    assert isinstance(results["link"], Abstained)

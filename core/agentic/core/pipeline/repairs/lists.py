@@ -5,13 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from types import MappingProxyType
 
 from agentic.core.pipeline.repairs.paths import PathChoice, choose_paths, is_empty
 from agentic.core.pipeline.repairs.stored_rows import KnownRows, is_beside, links_of
 from agentic.core.types import JSONValue
 from agentic.core.wrappers import LocatorKind, PageTree, write_locators
+from agentic.core.wrappers.addresses import ADDRESSES, SAME_FILE, kindred, same_address, value_at, value_of
 from agentic.core.wrappers.locators import Place
 from agentic.core.wrappers.selecting import SelectorIndex, is_machine_made
 from agentic.core.wrappers.tree import HEADINGS
@@ -150,13 +152,25 @@ def list_of(tree: PageTree, items: Sequence[int], rows: KnownRows) -> ListMatch:
 
 
 def broken_selectors(
-    tree: PageTree, match: ListMatch, rows: KnownRows, selectors: Mapping[str, str]
+    tree: PageTree,
+    match: ListMatch,
+    rows: KnownRows,
+    selectors: Mapping[str, str],
+    attrs: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
-    """Return the fields whose selectors give nothing in most items that had a value."""
+    """Return the fields whose selectors give nothing in most items that had a value.
+
+    Args:
+        tree: The page.
+        match: Its list.
+        rows: Stored rows.
+        selectors: Field -> selector within an item.
+        attrs: Field -> the attribute that is read, where it is not the text.
+    """
     broken = []
     for name, selector in selectors.items():
         had = [item for item, row in match.rows.items() if not is_empty(rows.rows[row].get(name))]
-        given = sum(tree.elements[item].select_one(selector) is not None for item in had or match.items)
+        given = sum(_gives(tree, item, selector, attrs.get(name, "")) for item in had or match.items)
         if not given or (had and 2 * given < len(had)):
             broken.append(name)
     return broken
@@ -168,6 +182,8 @@ def find_item_fields(
     rows: KnownRows,
     selectors: Mapping[str, str],
     others: Sequence[tuple[PageTree, Sequence[int]]] = (),
+    *,
+    attrs: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, PathChoice | str]:
     """Return new selectors within an item for the fields whose selectors give nothing.
 
@@ -177,15 +193,84 @@ def find_item_fields(
         rows: Stored rows.
         selectors: Field -> selector within an item, of the broken fields.
         others: Further pages of the list with their items; a selector must give something on them, too.
+        attrs: Field -> the attribute that is read, where it is not the text.
     """
-    values = [_values_in(tree, item) for item in match.items]
-    there = [[_values_in(other, item) for item in items] for other, items in others]
     pairs = [(match.items.index(item), rows.rows[row]) for item, row in match.rows.items()]
-    same_place = [
-        {path: _widest(tree, item, number) for path, number in _places_in(tree, item).items()}
-        for item in match.items
-    ]
-    return choose_paths(values, pairs, selectors, there, same_place)
+    found: dict[str, PathChoice | str] = {}
+    left = dict(selectors)
+    for attr in dict.fromkeys(attrs.get(name, "") for name in selectors):
+        for key in kindred(attr):
+            wanted = {name: left[name] for name in left if attrs.get(name, "") == attr}
+            for name, one in _chosen(_inner_values(tree, match, others, key), pairs, wanted, attr).items():
+                found.setdefault(name, one)
+                if isinstance(one, PathChoice):
+                    found[name] = replace(one, attr=key)
+                    del left[name]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _InnerValues:
+    """The values within the items of a list and of further pages, and the elements that have them."""
+
+    here: Sequence[dict[str, JSONValue]]
+    there: Sequence[Sequence[dict[str, JSONValue]]]
+    same_place: Sequence[dict[str, int]]
+
+
+def _inner_values(
+    tree: PageTree, match: ListMatch, others: Sequence[tuple[PageTree, Sequence[int]]], attr: str
+) -> _InnerValues:
+    """Return the texts within items, or the values of an attribute."""
+    return _InnerValues(
+        [_values_in(tree, item, attr) for item in match.items],
+        [[_values_in(other, item, attr) for item in items] for other, items in others],
+        [
+            {
+                path: number if attr else _widest(tree, item, number)
+                for path, number in _places_in(tree, item, attr).items()
+            }
+            for item in match.items
+        ],
+    )
+
+
+def _chosen(
+    inner: _InnerValues,
+    pairs: Sequence[tuple[int, Mapping[str, JSONValue]]],
+    wanted: Mapping[str, str],
+    attr: str,
+) -> dict[str, PathChoice | str]:
+    """Return new selectors of fields by their stored values, or by addresses that lead to the same."""
+    found = choose_paths(inner.here, pairs, wanted, inner.there, inner.same_place)
+    for name in [name for name, one in found.items() if isinstance(one, str) and attr in ADDRESSES]:
+        here = _as_stored(inner.here, pairs, name)
+        one = choose_paths(here, pairs, {name: wanted[name]}, inner.there, inner.same_place)[name]
+        if isinstance(one, PathChoice):
+            seen = tuple((at, stored, inner.here[at].get(one.path)) for at, stored, _ in one.seen)
+            found[name] = replace(one, seen=seen)
+    return found
+
+
+def _as_stored(
+    here: Sequence[dict[str, JSONValue]], pairs: Sequence[tuple[int, Mapping[str, JSONValue]]], name: str
+) -> list[dict[str, JSONValue]]:
+    """Return the values within items with the stored address for each that leads to the same thing."""
+    found = [dict(values) for values in here]
+    for at, row in pairs:
+        stored = row.get(name)
+        for path, value in here[at].items():
+            both = isinstance(stored, str) and isinstance(value, str)
+            if both and same_address(str(value), str(stored)) >= SAME_FILE:
+                found[at][path] = stored
+    return found
+
+
+def _gives(tree: PageTree, item: int, selector: str, attr: str) -> bool:
+    """Return whether a selector gives something within an item."""
+    if not attr:
+        return tree.elements[item].select_one(selector) is not None
+    return any(value_of(tree, one, attr) for one in tree.elements[item].select(selector))
 
 
 def _blocks(tree: PageTree, hits: Mapping[int, int]) -> Iterator[ListMatch]:
@@ -362,19 +447,19 @@ def _names(tree: PageTree, item: int, number: int) -> Iterator[str]:
     yield tag
 
 
-def _values_in(tree: PageTree, item: int) -> dict[str, JSONValue]:
-    """Return the texts in an item by selectors within it: the first element that each gives."""
+def _values_in(tree: PageTree, item: int, attr: str) -> dict[str, JSONValue]:
+    """Return the values in an item by selectors within it: of the first element that each gives."""
     found: dict[str, JSONValue] = {}
-    for path, number in _places_in(tree, item).items():
-        found[path] = tree.text(number) or None
+    for path, number in _places_in(tree, item, attr).items():
+        found[path] = value_at(tree, number, attr) or None
     return found
 
 
-def _places_in(tree: PageTree, item: int) -> dict[str, int]:
-    """Return selectors within an item, and the element that each gives first."""
+def _places_in(tree: PageTree, item: int, attr: str) -> dict[str, int]:
+    """Return selectors within an item, and the first element with the attribute that each gives."""
     found: dict[str, int] = {}
     for number in range(item + 1, min(tree.ends[item], item + MAX_INNER)):
-        if tree.tags[number] != "*":
+        if tree.tags[number] != "*" and (not attr or value_at(tree, number, attr)):
             for name in _names(tree, item, number):
                 found.setdefault(name, number)
     return found

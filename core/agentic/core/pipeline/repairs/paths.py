@@ -56,12 +56,14 @@ class PathChoice:
         score: Share of the rows whose value stands there.
         runner_up: That of the next place.
         seen: Number of the item, its stored value, and the value there now; up to three.
+        attr: Attribute that holds the value; empty for the text.
     """
 
     path: str
     score: float
     runner_up: float
     seen: tuple[tuple[int, JSONValue, JSONValue], ...]
+    attr: str = ""
 
 
 @dataclass(frozen=True, slots=True)

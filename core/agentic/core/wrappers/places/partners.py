@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from agentic.core.wrappers.addresses import LINKS, MEDIA, value_at
+from agentic.core.wrappers.addresses import kindred, value_at
 from agentic.core.wrappers.candidates import Candidate
 from agentic.core.wrappers.tree import PageTree
 from agentic.core.wrappers.wrapper import Wrapper
@@ -33,11 +33,10 @@ def partner_of(name: str, wrappers: Mapping[str, Wrapper]) -> str | None:
 
 def beside(tree: PageTree, numbers: tuple[int, ...], attr: str) -> Candidate | None:
     """Return the elements with an attribute that are, wrap or are within others, with the same text."""
-    usual = next((some for some in (LINKS, MEDIA) if attr in some), frozenset({attr}))
-    for key in (attr, *sorted(usual - {attr})):
+    for key in kindred(attr):
         found = [next(_with_value(tree, number, key), None) for number in numbers]
         there = tuple(number for number in found if number is not None)
-        if len({*there}) == len(numbers):
+        if there and len({*there}) == len(numbers):
             return Candidate(there, tuple(value_at(tree, number, key) for number in there), key)
     return None
 

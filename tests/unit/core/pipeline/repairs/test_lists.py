@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.core.pipeline.repairs.sites import HOME, ROWS, cards, tree
+from tests.unit.core.pipeline.repairs.sites import HOME, NAMES, ROWS, cards, tree
 
-from agentic.core.pipeline.repairs.lists import ListMatch, find_item_fields, find_list, write_places
+from agentic.core.pipeline.repairs.lists import (
+    ListMatch,
+    broken_selectors,
+    find_item_fields,
+    find_list,
+    write_places,
+)
 from agentic.core.pipeline.repairs.paths import PathChoice
 from agentic.core.pipeline.repairs.stored_rows import KnownRows
+from agentic.core.types import JSONValue
 from agentic.core.wrappers import PageTree
 
 STORED = KnownRows(ROWS[:6])
@@ -105,6 +112,35 @@ def test_fields_within_items_are_found_by_the_stored_values_of_all_rows() -> Non
         "title": "h3.name",
         "price": "b.amount",
     }
+
+
+@pytest.mark.parametrize("stored", [f"{HOME}/i/tool-photo-{{}}-400x300.jpg", "/i/tool-photo-{}-400x300.jpg"])
+def test_links_and_images_within_items_are_found_in_their_attributes(stored: str) -> None:
+    rows: list[dict[str, JSONValue]] = [
+        {**row, "photo": stored.format(NAMES[at]), "link": row["url"]} for at, row in enumerate(ROWS)
+    ]
+    body = cards(ROWS)
+    for name in NAMES:
+        image = f"<img class=lazy src=data:image/gif,1 data-src='//cdn.example/w9/tool-photo-{name}.webp'>"
+        body = body.replace('<h3 class="name">', f"<figure>{image}</figure><h3 class='name'>", 1)
+    page, known = tree(f"<main>{body}</main>"), KnownRows(rows[:6])
+    found = find_item_fields(
+        page,
+        match(page, known),
+        known,
+        {"photo": ".p", "link": ".t a"},
+        attrs={"photo": "src", "link": "href"},
+    )
+    places = {name: (one.path, one.attr) for name, one in found.items() if isinstance(one, PathChoice)}
+    assert places == {"photo": ("img.lazy", "data-src"), "link": ("h3 > a", "href")}
+
+
+def test_selector_whose_element_has_lost_its_attribute_gives_nothing() -> None:
+    page = tree(f"<main>{cards(ROWS)}</main>")
+    selectors = {"link": "h3 a", "photo": "h3"}
+    assert broken_selectors(page, match(page), STORED, selectors, {"link": "href", "photo": "src"}) == [
+        "photo"
+    ]
 
 
 def test_two_places_with_the_value_are_left_to_a_person() -> None:

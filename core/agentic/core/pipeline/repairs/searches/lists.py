@@ -34,7 +34,7 @@ from agentic.core.wrappers.building import next_link
 REL_NEXT = 'a[rel~="next"][href], link[rel~="next"][href]'
 """As extract_list looks for the next page unless a selector is given."""
 
-_MORE_THAN_A_TEXT = ("attr", "fields", "list", "alternatives")
+_MORE_THAN_A_VALUE = ("fields", "list", "alternatives")
 
 
 async def find_list_repairs(site: SiteView, part: StepPart) -> list[Repair]:
@@ -120,7 +120,7 @@ async def _field_repairs(site: SiteView, part: StepPart, tree: PageTree, selecto
     rows = await site.rows()
     match = list_of(tree, items_by(tree, selector), rows)
     others = []
-    if broken_selectors(tree, match, rows, _selectors(part)):
+    if broken_selectors(tree, match, rows, _selectors(part), _attrs(part)):
         other = await _next_page(site, tree, match.items)
         if other is not None and (items := items_by(other, selector)):
             others.append((other, items))
@@ -146,9 +146,10 @@ def _fields(
     others: Sequence[tuple[PageTree, Sequence[int]]],
 ) -> tuple[list[SpecChange], list[RepairAbstention]]:
     """Return the changes of the fields of items whose selectors give nothing, and those that are unsure."""
-    selectors = _selectors(part)
-    broken = broken_selectors(tree, match, rows, selectors)
-    found = find_item_fields(tree, match, rows, {name: selectors[name] for name in broken}, others)
+    selectors, attrs = _selectors(part), _attrs(part)
+    broken = broken_selectors(tree, match, rows, selectors, attrs)
+    wanted = {name: selectors[name] for name in broken}
+    found = find_item_fields(tree, match, rows, wanted, others, attrs=attrs)
     rules = cast(Config, part.config.get("fields") or {})
     changes, unsure = [], []
     for name, choice in found.items():
@@ -156,13 +157,21 @@ def _fields(
             unsure.append(RepairAbstention(kind="list", subject=f"{part.subject}.{name}", reason=choice))
             continue
         old = rules[name]
-        new: JSONValue = {**old, "selector": choice.path} if isinstance(old, dict) else choice.path
+        place: Config = {"selector": choice.path, **({"attr": choice.attr} if choice.attr else {})}
+        new: JSONValue = {**old, **place} if isinstance(old, dict) else choice.path
         changes.append(SpecChange(place=(*part.place, "fields", name), old=old, new=new))
     return changes, unsure
 
 
 def _selectors(part: StepPart) -> dict[str, str]:
-    return single_places(part.config.get("fields"), "selector", _MORE_THAN_A_TEXT)
+    return single_places(part.config.get("fields"), "selector", _MORE_THAN_A_VALUE)
+
+
+def _attrs(part: StepPart) -> dict[str, str]:
+    rules = cast(Config, part.config.get("fields") or {})
+    return {
+        name: str(rule["attr"]) for name, rule in rules.items() if isinstance(rule, dict) and rule.get("attr")
+    }
 
 
 async def _next_repairs(site: SiteView, part: StepPart, tree: PageTree, selector: str) -> list[Repair]:
