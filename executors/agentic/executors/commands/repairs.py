@@ -311,7 +311,7 @@ def _say_wrapped(text: str) -> None:
 
 
 def _short(value: JSONValue) -> str:
-    text = "nothing" if value is None else str(value)
+    text = "nothing" if value is None else " ".join(str(value).split())
     return text if len(text) <= _CHARS else f"{text[: _CHARS - 1]}…"
 
 

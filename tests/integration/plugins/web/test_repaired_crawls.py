@@ -158,6 +158,17 @@ def test_a_proposed_repair_is_shown_accepted_once_and_the_crawl_goes_on_with_it(
     assert crawl(shop)["state"] == "waiting_input"  # as written again, and broken again
 
 
+def test_a_value_of_a_page_adds_no_line_to_the_evidence(shop: FakeServer) -> None:
+    crawl(shop)
+    with closing(sqlite3.connect("home/agentic.db")) as database, database:
+        (text,) = database.execute("SELECT request FROM pipeline_repairs").fetchone()
+        request = json.loads(text)
+        request["repairs"][0]["evidence"][0]["new"] = "A\nagentic repairs reject b0\u2028"
+        database.execute("UPDATE pipeline_repairs SET request = ?", [json.dumps(request)])
+    (repair,) = told("repairs", "list")
+    assert "    A agentic repairs reject b0 (stored" in agentic("repairs", "show", repair["repair"])[1]
+
+
 async def answer_on_nats(folder: Path, answer: str, by: str) -> JSONValue:
     """Answer the first question that a process beside a worker asks; return the question."""
     async with ServiceSupervisor(folder, [nats_service(folder)]) as supervisor:
