@@ -237,17 +237,17 @@ class CandidateTable:
         places = {at: self.candidates[at].numbers[0] for at in fit}
         if says and not all(is_within(inner, outer) for outer, inner in pairwise(places.values())):
             return {}
-        alike = [place for place in places.values() if self._is_one_of_many(place)]
+        alike = [place for at, place in places.items() if self._is_one_of_many(self.candidates[at])]
         worth = says or TELLING_NAME
         return {
             at: -worth if any(is_within(inner, place) for inner in alike) else says
             for at, place in places.items()
         }
 
-    def _is_one_of_many(self, place: int) -> bool:
+    def _is_one_of_many(self, candidate: Candidate) -> bool:
         """Return whether an element has a twin with the same label, or no label of the field."""
-        attr = next(one.attr for one in self.candidates if one.numbers[0] == place)
-        tree, twin = self.scorer.tree, twin_of(self.scorer.tree, place, attr)
+        tree, place = self.scorer.tree, candidate.numbers[0]
+        twin = twin_of(tree, place, candidate.attr)
         if twin is None:
             return False
         return not self.scorer.is_labelled(place) or tree.label_words(place) == tree.label_words(twin)

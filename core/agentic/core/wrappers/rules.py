@@ -51,10 +51,14 @@ def rule_of(
 
 
 def locators_of(rule: JSONValue) -> list[Locator]:
-    """Return the places of a rule and of its alternatives; none if it is more than a text at a place."""
+    """Return the places of a rule and of its alternatives; none if it is more than a value at a place."""
     if isinstance(rule, str):
         return [Locator(LocatorKind.CSS, rule)]
-    if not isinstance(rule, dict) or rule.get("fields"):
+    if (
+        not isinstance(rule, dict)
+        or rule.get("fields")
+        or (rule.get("attr") and rule.get("type") == "boolean")
+    ):
         return []
     own = [_locator(rule, LocatorKind(place)) for place in PLACES if rule.get(place) is not None]
     alternatives = rule.get("alternatives")
@@ -79,6 +83,8 @@ def kind_of_rule(rule: JSONValue) -> Kind:
         return Kind.TEXT
     if rule.get("type") in _AMOUNTS:
         return Kind.NUMBER
+    if rule.get("regex"):
+        return Kind.TEXT
     is_address = rule.get("type") == "url" or any(one.attr in ADDRESSES for one in locators_of(rule)[:1])
     return Kind.ADDRESS if is_address else Kind.TEXT
 

@@ -178,7 +178,7 @@ def decode(data: bytes) -> Wrapper:
         kind=Kind(given["kind"]),
         is_list=given["is_list"],
         words=tuple(given["words"]),
-        locators=tuple(Locator(LocatorKind(kind), *rest) for kind, *rest in given["locators"]),
+        locators=tuple(map(_from_list, given["locators"])),
         fingerprint=fingerprint,
         pages=given["pages"],
         missing=given["missing"],
@@ -232,6 +232,13 @@ def _encoded(wrapper: Wrapper) -> bytes:
 def _as_list(locator: Locator) -> list[JSONValue]:
     more = [locator.attr] if locator.attr else []
     return [locator.kind.value, locator.path, locator.script, *more]
+
+
+def _from_list(given: Sequence[str]) -> Locator:
+    kind, path, script, *more = given
+    if len(more) > 1:
+        raise ValueError(f"{given} is not a place of a field")
+    return Locator(LocatorKind(kind), path, script, *more)
 
 
 def _smallest(wrapper: Wrapper) -> Wrapper:

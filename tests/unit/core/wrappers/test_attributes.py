@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -194,6 +195,30 @@ def test_locators_keep_their_attribute_in_rules_and_in_bytes() -> None:
     wrapper = Wrapper("photo", Kind.ADDRESS, locators=tuple(locators))
     assert decode(encode(wrapper)) == wrapper
     assert b'["selector","h1",""]' in encode(Wrapper("title", locators=(Locator(LocatorKind.CSS, "h1"),)))
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind"),
+    [
+        ({"selector": "a", "attr": "href"}, Kind.ADDRESS),
+        ({"selector": "img", "attr": "alt"}, Kind.TEXT),
+        ({"selector": "a", "attr": "href", "regex": "id=([0-9]+)"}, Kind.TEXT),
+        ({"selector": "b", "attr": "data-cents", "type": "integer"}, Kind.NUMBER),
+        ({"meta": "og:image", "type": "url"}, Kind.ADDRESS),
+        ({"selector": "button", "attr": "disabled", "type": "boolean"}, None),  # it has no value
+    ],
+)
+def test_rule_says_which_values_its_attribute_has(rule: JSONValue, kind: Kind | None) -> None:
+    wrapper = wrapper_of_rule("field", rule)
+    assert (wrapper.kind if wrapper is not None else None) is kind
+
+
+@pytest.mark.parametrize("place", [["selector", "a"], ["selector", "a", "", "href", "x"]])
+def test_place_with_too_few_or_too_many_parts_is_not_read(place: list[str]) -> None:
+    text = encode(Wrapper("photo", locators=(Locator(LocatorKind.CSS, "a", attr="href"),)))
+    other = text.replace(b'["selector","a","","href"]', json.dumps(place).encode())
+    with pytest.raises(ValueError, match=r"values to unpack|is not a place"):
+        decode(other)
 
 
 @pytest.mark.parametrize(

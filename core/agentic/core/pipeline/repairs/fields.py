@@ -154,7 +154,7 @@ def find_places(
         left = [name for name in left if not isinstance(found[name], Found)]
     for name in broken:
         if name not in known:
-            reason = f"the rule of {name!r} is more than a text at a place; correct it by hand"
+            reason = f"the rule of {name!r} is more than a value at a place; correct it by hand"
             found[name] = Abstained(reason, 0.0, ())
     return found
 
