@@ -48,7 +48,7 @@ def read_data_values(document: Document, url: str) -> list[DataValue]:
 def finds(locator: Locator, tree: PageTree) -> bool:
     """Return whether a locator leads to anything on a page, shown or held as data."""
     if locator.is_shown:
-        return bool(locator.read(tree) if locator.attr else locator.find(tree))
+        return bool(locator.read(tree))
     return any(one.locator == locator for one in read_data_values(tree.document, tree.url))
 
 

@@ -63,7 +63,7 @@ class Locator:
         return [numbers[one] for one in self._elements(tree) if one in numbers]
 
     def read(self, tree: PageTree) -> list[str]:
-        """Return the texts of the elements that it leads to, or the values of their attribute.
+        """Return the texts of the elements that it leads to or between them, or the values of an attribute.
 
         Attributes of the head count: ``meta`` has its value there.
 
@@ -71,7 +71,7 @@ class Locator:
             ValueError: ``path`` is not valid.
         """
         if not self.attr:
-            return [tree.text(number) for number in self.find(tree)]
+            return self._between(tree) or [tree.text(number) for number in self.find(tree)]
         return [value for one in self._elements(tree) if (value := value_of(tree, one, self.attr))]
 
     def _elements(self, tree: PageTree) -> list[Element]:
@@ -82,6 +82,14 @@ class Locator:
         else:
             return []
         return [one for one in found if isinstance(one, Element)] if isinstance(found, list) else []
+
+    def _between(self, tree: PageTree) -> list[str]:
+        """Return the texts between elements, as in ``<b>Pages:</b> 96<br>``, that an expression leads to."""
+        if self.kind is not LocatorKind.XPATH or "text()" not in self.path:
+            return []
+        found = tree.document.xpath(self.path)
+        there = [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+        return [" ".join(text.split()) for text in there]
 
 
 @dataclass(frozen=True, slots=True)

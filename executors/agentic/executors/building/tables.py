@@ -104,7 +104,8 @@ def _shown(path: str) -> str:
     _, mark, behind = path.partition('[normalize-space()="')
     if mark:
         label, _, step = behind.partition('"]/')
-        return f"{label!r}, then {step.rpartition('::')[2].removesuffix('[1]')}"
+        step = step.rpartition("::")[2].removesuffix("[1]")
+        return f"{label!r}, then {'a text' if step.startswith('text()') else step}"
     return path.removeprefix(":scope > ")
 
 

@@ -42,6 +42,16 @@ def test_expression_for_a_text_or_a_number_leads_to_no_element(path: str) -> Non
     assert Locator(LocatorKind.XPATH, path).find(tree_of("<p class=x>y</p>")) == []
 
 
+def test_expression_for_a_text_between_elements_has_texts_and_finds() -> None:
+    tree = tree_of("<p><b>Pages:</b> 96<br><b>Size:</b> <i>7 X 5</i></p>")
+    step = "following-sibling::node()[1][self::text()]"
+    place = Locator(LocatorKind.XPATH, f'//b[normalize-space()="Pages:"]/{step}')
+    assert (place.find(tree), place.read(tree)) == ([], ["96"])
+    assert finds(place, tree)
+    assert Locator(LocatorKind.CSS, "i").read(tree) == ["7 X 5"]
+    assert not finds(Locator(LocatorKind.XPATH, f'//b[normalize-space()="Year:"]/{step}'), tree)
+
+
 def test_locators_of_a_field_are_of_different_kinds_and_hold_on_all_pages() -> None:
     trees = [old_page(lamp) for lamp in LAMPS]
     locators = write_locators(

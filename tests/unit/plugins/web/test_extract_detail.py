@@ -263,6 +263,14 @@ async def test_xpath_leads_to_elements_attributes_and_values(described: Any) -> 
     }
 
 
+async def test_xpath_reads_the_text_of_an_element_as_a_selector_does(act: Any, page: Any) -> None:
+    html = "<div><p>Sep 28, 2012<br>Oslo<script>menu('a')</script></p> <b>Size:</b> 7 X 5<br></div>"
+    size = '//b[normalize-space()="Size:"]/following-sibling::node()[1][self::text()]'
+    schema = {"day": {"xpath": "//p"}, "size": {"xpath": size}}
+    item = (await act(ExtractDetailActor, page=page(html), schema=schema)).item
+    assert (item["day"], item["size"]) == ("Sep 28, 2012 Oslo", "7 X 5")
+
+
 async def test_a_field_that_is_not_there_is_its_default(described: Any) -> None:
     item = await described(
         stock={"selector": ".stock", "type": "integer", "default": 0},

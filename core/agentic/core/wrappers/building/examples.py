@@ -11,9 +11,19 @@ from typing import NamedTuple
 
 from agentic.core.linear import compile_linear
 from agentic.core.types import JSONValue
-from agentic.core.wrappers.building.expressions import expression_of, is_amount_text, label_in
-from agentic.core.wrappers.building.matching import ExampleMatch, fits, matches, reading_of
-from agentic.core.wrappers.building.naming import named_share
+from agentic.core.wrappers.building.expressions import expression_of, is_amount_text, is_label, label_in
+from agentic.core.wrappers.building.matching import (
+    ExampleMatch,
+    Reading,
+    amounts_in,
+    fits,
+    matches,
+    read_as,
+    reading_of,
+)
+from agentic.core.wrappers.building.naming import is_price, named_share
+from agentic.core.wrappers.building.offers import is_side
+from agentic.core.wrappers.building.pieces import OwnTexts, Pieces, find_pieces, xpath_of
 from agentic.core.wrappers.candidates import MAX_ELEMENTS, MAX_TEXT_CHARS
 from agentic.core.wrappers.data import DataValue, read_data_values
 from agentic.core.wrappers.fingerprints import Fingerprint
@@ -28,10 +38,10 @@ from agentic.core.wrappers.locators import (
     write_locators,
 )
 from agentic.core.wrappers.ranking import PageFacts, aims_of, rank
-from agentic.core.wrappers.selecting import SelectorIndex, cost_of
+from agentic.core.wrappers.selecting import Selection, SelectorIndex, cost_of, is_specific
 from agentic.core.wrappers.tree import LABEL_CHARS, PageTree
 from agentic.core.wrappers.values import Kind, shape_of
-from agentic.core.wrappers.words import plain, words_of
+from agentic.core.wrappers.words import plain, text_words, words_of
 from agentic.core.wrappers.wrapper import Wrapper
 
 _TRIED = 10
@@ -39,8 +49,23 @@ NO_NAME = 20.0
 """Cost of a way that no name in the markup supports: by the text before the elements, or by counting."""
 
 TERM = 3.0
-"""The same, where the text before them is a term of a list or the head of a row."""
+"""The same, where the text before them is a term of a list, the head of a row, or the name of the field."""
 
+SURE = 10.0
+"""A way with a lower cost is taken without a look at other elements."""
+
+LABEL = 11.0
+"""Cost of a text that ends with a colon before the elements, but has no word of the field."""
+
+OF_MANY = 12.0
+"""More for a selector that gives other elements, too: a page that lacks the first one gives the next."""
+
+SIDE = 1.5
+"""Less for an element in a menu, a footer or another part around the content."""
+
+_LEVELS = 2
+_BESIDE = "following-sibling::"
+_COUNTED = ":nth-of-type("
 _DATA_LOCATORS = 2
 _HALF = 2
 """Places of each of two layouts."""
@@ -144,6 +169,10 @@ class _Page:
         return self.facts.index
 
     @cached_property
+    def own_texts(self) -> OwnTexts:
+        return OwnTexts(self.index)
+
+    @cached_property
     def data(self) -> Sequence[DataValue]:
         return read_data_values(self.tree.document, self.tree.url)
 
@@ -180,6 +209,13 @@ def _built(name: str, wrappers: Mapping[str, Wrapper], pages: Sequence[_Page]) -
     shown = [place for place, page in enumerate(pages) if page.row.get(name)]
     of_data = _of_data(name, pages, shown, is_list=wrapper.is_list)
     best = _best(name, wrappers, pages, shown, words)
+    is_named = best is not None and _is_named(best, pages[shown[0]], name)
+    if not wrapper.is_list and (best is None or not is_named or not _is_whole(best, shown)):
+        pieces = find_pieces(
+            [page.own_texts for page in pages], _examples_of(name, pages), words, _values(pages)
+        )
+        if pieces is not None and _is_better(pieces, best, shown, is_named=is_named):
+            return _built_of_pieces(name, pieces, of_data)
     if best is None:
         return _built_of_data(name, of_data, pages)
     tree = pages[shown[0]].tree
@@ -211,6 +247,49 @@ def _built(name: str, wrappers: Mapping[str, Wrapper], pages: Sequence[_Page]) -
         kept = (*kept, *_by_expression(places, regex))[:MAX_LOCATORS]
     label = tree.label(best.hits[shown[0]][0]) if best.hits[shown[0]] else ""
     return BuiltField(name, wrapper.is_list, kept, texts, label, attr, kind, regex, best.wrong)
+
+
+def _is_whole(best: _Try, shown: Sequence[int]) -> bool:
+    """Return whether a way gives all examples, each as the whole text of its element."""
+    return (
+        len(best.right) == len(shown) and not best.wrong and best.match.reading != "part" and not best.label
+    )
+
+
+def _is_named(best: _Try, page: _Page, name: str) -> bool:
+    """Return whether words of a field are around its elements."""
+    words, hits = frozenset(words_of(name)), best.hits
+    return any(named_share(page.tree, there[0], words) > 0 for there in hits[:1] if there)
+
+
+def _is_better(pieces: Pieces, best: _Try | None, shown: Sequence[int], *, is_named: bool) -> bool:
+    """Return whether texts between elements are better places than an element that holds more."""
+    is_enough = not pieces.wrong if len(shown) == 2 else 2 * len(pieces.right) > len(shown)
+    if best is None or not is_enough:
+        return is_enough
+    gained = len(pieces.right) - len(pieces.wrong) - len(best.right) + len(best.wrong)
+    is_exact = not pieces.is_part and (pieces.is_named or not _is_whole(best, shown))
+    return gained > 0 or (gained == 0 and is_exact and (pieces.is_named or not is_named))
+
+
+def _built_of_pieces(name: str, pieces: Pieces, of_data: Sequence[DataValue]) -> BuiltField:
+    data = (one.locator for one in of_data[:_DATA_LOCATORS])
+    texts = tuple((text,) if text else () for text in pieces.texts)
+    return BuiltField(
+        name,
+        False,
+        (*pieces.locators, *data),
+        texts,
+        pieces.label,
+        type=pieces.type,
+        regex=pieces.regex,
+        wrong=pieces.wrong,
+    )
+
+
+def _examples_of(name: str, pages: Sequence[_Page]) -> list[str | None]:
+    given = (page.row.get(name) for page in pages)
+    return [example if isinstance(example, str) else None for example in given]
 
 
 def _for_other_pages(
@@ -253,6 +332,8 @@ def _best(
     best: tuple[tuple[float, ...], _Try] | None = None
     for place in shown[:3]:
         for match in _matches(name, wrappers, pages[place]):
+            if best is not None and match.reading == "part" and _is_whole(best[1], shown):
+                continue
             for cost, hits, label in _ways(name, match, pages, place, words, is_list=wrapper.is_list):
                 tried = _judged(name, match, hits, pages, shown, is_list=wrapper.is_list)._replace(
                     label=label
@@ -262,12 +343,15 @@ def _best(
                     best = score, tried
             if best is not None and best[1].match is match and _is_sure(*best, shown):
                 return best[1]
+        if best is not None and _is_whole(best[1], shown):
+            return best[1]
     return best[1] if best is not None and _is_enough(best[1], shown) else None
 
 
 def _is_sure(score: tuple[float, ...], tried: _Try, shown: Sequence[int]) -> bool:
-    *_, is_named, _ = score
-    return len(tried.right) == len(shown) and not tried.wrong and all(tried.hits) and bool(is_named)
+    _, is_told, is_clear, *_, level, _ = score
+    is_named = bool(is_told and is_clear) and level == _LEVELS
+    return len(tried.right) == len(shown) and not tried.wrong and all(tried.hits) and is_named
 
 
 def _is_enough(tried: _Try, shown: Sequence[int]) -> bool:
@@ -287,9 +371,11 @@ def _rank_of(tried: _Try, pages: Sequence[_Page], cost: float) -> tuple[float, .
     return (
         len(tried.right) - len(tried.wrong),
         tried.match.reading != "part" or bool(tried.label),  # a part of a longer text is the last choice
+        tried.match.reading != "number"
+        or not any(len(amounts_in(text)) > 1 for one in texts for text in one),
         sum(map(bool, tried.hits)),
         varies,
-        cost < NO_NAME,
+        (cost < NO_NAME) + (cost < SURE),
         tried.match.score - 0.2 * cost,
     )
 
@@ -316,11 +402,36 @@ def _matches(name: str, wrappers: Mapping[str, Wrapper], page: _Page) -> list[Ex
             score=one.score
             + scores.get(one.numbers[0], least)
             + named_share(page.tree, one.numbers[0], words)
+            - (SIDE if is_side(page.tree, one.numbers[0]) else 0.0)
         )
         for one in found
     ]
     ordered = sorted(found, key=lambda one: (-one.score, one.numbers[0]))
-    return ordered[:_TRIED]
+    return _inner_first(page.index, ordered[:_TRIED])
+
+
+def _inner_first(index: SelectorIndex, found: Sequence[ExampleMatch]) -> list[ExampleMatch]:
+    """Return elements with those first that have the whole value and a name, of one within the other.
+
+    On other pages the outer one may have more: `<div><h1>Amber</h1> <a>next</a></div>`. An amount with a unit
+    stays whole, as its parts may be more: `<span>1 h</span> <span>30 min</span>`.
+    """
+    ordered: list[ExampleMatch] = []
+    for match in found:
+        outer = match.numbers[0]
+        texts = [one for one in found if one.reading == match.reading == "same" and not one.attr + match.attr]
+        inner = [
+            one
+            for one in texts
+            if outer < one.numbers[0] < index.tree.ends[outer] and not _has_unit(index.tree.text(outer))
+            if any(is_specific(Selection(None, atom)) for atom in index.atoms(one.numbers[0]))
+        ]
+        ordered += [one for one in (*reversed(inner), match) if one not in ordered]
+    return ordered
+
+
+def _has_unit(text: str) -> bool:
+    return any(map(str.isdigit, text)) and any(map(str.isalpha, text)) and not is_price(text)
 
 
 def _scattered(tree: PageTree, wanted: set[str]) -> Iterator[ExampleMatch]:
@@ -357,25 +468,29 @@ def _ways(
     page = pages[place]
     if label := _own_label(name, match, page):
         locator = _starting_with(page.tree, match.numbers[0], label)
-        yield TERM, tuple(tuple(locator.find(one.tree)[:1]) for one in pages), label
+        cost = LABEL if words.isdisjoint(text_words(label)) else TERM
+        yield cost, tuple(tuple(locator.find(one.tree)[:1]) for one in pages), label
     for selection in page.index.selections(match.numbers, words, is_list=is_list):
-        yield (
-            cost_of(selection, words),
-            tuple(
-                match.numbers if one is page else tuple(one.index.select(selection)[: None if is_list else 1])
-                for one in pages
-            ),
-            "",
-        )
+        found = [tuple(one.index.select(selection)) for one in pages]
+        cost = cost_of(selection, words)
+        if is_list:
+            found[place] = match.numbers
+        elif any(len(numbers) > 1 for numbers in found) and words.isdisjoint(words_of(selection.css)):
+            cost += OF_MANY
+        yield cost, tuple(numbers if is_list else numbers[:1] for numbers in found), ""
     there = Place(page.index, match.numbers)
-    unnamed = unnamed_locators(there, is_list=is_list)
-    for locator in (*unnamed, *counted_from_body(there, is_list=is_list)):
+    unnamed = (
+        *(() if is_list else _by_label(there)),
+        *unnamed_locators(there, is_list=is_list),
+        *counted_from_body(there, is_list=is_list),
+    )
+    for locator in unnamed:
         if _is_by_value(locator, pages):
             continue
-        hits = [locator.find(one.tree) for one in pages]
-        if hits[place][: len(match.numbers)] == list(match.numbers):
-            cost = TERM if locator.path.startswith(("//dt[", "//th[")) else NO_NAME
-            yield cost, tuple(tuple(there if is_list else there[:1]) for there in hits), ""
+        given = [locator.find(one.tree) for one in pages]
+        if given[place][: len(match.numbers)] == list(match.numbers):
+            cost = _cost_of_label(locator, frozenset() if is_list else words)
+            yield cost, tuple(tuple(there if is_list else there[:1]) for there in given), ""
 
 
 def _own_label(name: str, match: ExampleMatch, page: _Page) -> str:
@@ -421,11 +536,29 @@ def _judged(
         for place in shown
         if fits(match, pages[place].tree, filled[place], pages[place].row[name], is_list=is_list)
     )
-    if match.reading == "part" and not _expression(name, match, filled, pages, right):
-        right = ()
+    if not is_list and not match.attr:
+        right = _readable(name, match, filled, pages, right)
     lacking = [place for place, page in enumerate(pages) if page.row.get(name) == ""]
     wrong = tuple(place for place in (*shown, *lacking) if place not in right and filled[place])
     return _Try(match, filled, right, wrong)
+
+
+def _readable(
+    name: str,
+    match: ExampleMatch,
+    hits: Sequence[tuple[int, ...]],
+    pages: Sequence[_Page],
+    right: tuple[int, ...],
+) -> tuple[int, ...]:
+    """Return the pages whose example a rule can take out of the text at its place."""
+    whole = tuple(at for at in right if _reading(name, pages[at], hits[at][0]) != "part")
+    if len(whole) == len(right) or _expression(name, match, hits, pages, right):
+        return right
+    return whole if match.reading != "part" else ()
+
+
+def _reading(name: str, page: _Page, number: int) -> Reading | None:
+    return read_as(page.tree.text(number), str(page.row[name]))
 
 
 def _expression(
@@ -453,17 +586,50 @@ def _locators(
         found = [one for one in found if not any(one.find(page.tree) for page in lacking)] or found[:1]
     if best.match.attr:
         found = [one for one in found if one.kind is LocatorKind.CSS]
+    if not is_list and not best.match.attr:
+        beside = (one for one in _by_label(places[0]) if not _is_by_value(one, pages))
+        found += [one for one in beside if one not in found and _gives(one, pages, best.hits)]
+        found = _ordered(found, pages, words)
     if best.label:  # a selector that counts would take another element of a page without this one
         found = [_starting_with(places[0].index.tree, places[0].numbers[0], best.label)]
         return [one for one in found if _gives(one, pages, best.hits)]
-    if len(found) < ENOUGH and not is_list and not best.match.attr:
-        labelled = (one for one in _by_label(places[0]) if not _is_by_value(one, pages))
-        more = (one for one in labelled if one not in found)
-        found += [one for one in more if _gives(one, pages, best.hits)][: ENOUGH - len(found)]
     if len(found) < ENOUGH:
         last = (one for one in counted_from_body(places[0], is_list=is_list) if one not in found)
         found += [one for one in last if _gives(one, pages, best.hits, is_list=is_list)]
     return found
+
+
+def _ordered(found: Sequence[Locator], pages: Sequence[_Page], words: frozenset[str]) -> list[Locator]:
+    """Return places that a page without the value lacks, too, and of the others as few as possible.
+
+    The first of several elements, the next one behind a label, and a counted one are there on such a page,
+    but have another value.
+    """
+    named = [one for one in found if _BESIDE in one.path and _cost_of_label(one, words) < NO_NAME]
+    if not named:
+        return list(found)
+    sure = [one for one in found if one.kind is LocatorKind.CSS and _is_alone(one, pages, words)]
+    others = [one for one in found if one not in named and one not in sure]
+    return [*sure, *named, *others[: max(0, ENOUGH - len(sure) - len(named))]]
+
+
+def _is_alone(locator: Locator, pages: Sequence[_Page], words: frozenset[str]) -> bool:
+    """Return whether a selector has the name of the field, or gives one element without counting."""
+    if _COUNTED in locator.path:
+        return False
+    return not words.isdisjoint(words_of(locator.path)) or all(
+        len(locator.find(page.tree)) <= 1 for page in pages
+    )
+
+
+def _cost_of_label(locator: Locator, words: frozenset[str]) -> float:
+    """Return how soon a place by the text before it may break: the text may only happen to be there."""
+    if locator.kind is not LocatorKind.XPATH:
+        return NO_NAME
+    label = locator.path.partition('="')[2].partition('"]')[0].partition('")')[0]
+    if locator.path.startswith(("//dt[", "//th[")) or not words.isdisjoint(text_words(label)):
+        return TERM
+    return LABEL if _BESIDE in locator.path and label.endswith(":") else NO_NAME
 
 
 def _by_label(place: Place) -> Iterator[Locator]:
@@ -472,18 +638,30 @@ def _by_label(place: Place) -> Iterator[Locator]:
     siblings = tree.children[tree.parents[number]] if tree.parents[number] >= 0 else ()
     ahead = [one for one in siblings if one < number][-1:]
     label = tree.text(ahead[0]) if ahead and tree.length(ahead[0]) <= 2 * LABEL_CHARS else ""
-    if 1 < len(label) <= LABEL_CHARS and '"' not in label and not any(map(str.isdigit, label)):
-        start = f'//*[normalize-space()="{label}"]'
-        yield Locator(LocatorKind.XPATH, f"{start}/following-sibling::{tree.tags[number]}[1]")
-        yield Locator(LocatorKind.XPATH, f"{start}/following-sibling::*[1]")
+    if not is_label(label):
+        return
+    step = f"{_BESIDE}{tree.tags[number]}[1]"
+    own = (one for one in place.index.atoms(ahead[0]) if one.kind != "tag")
+    conditions = (xpath_of(Selection(None, one)) for one in islice(own, 1))
+    for condition in (tree.tags[ahead[0]], *conditions, "*"):
+        yield Locator(LocatorKind.XPATH, f'//{condition}[normalize-space()="{label}"]/{step}')
+    same = tree.document.xpath(f'//*[normalize-space()="{label}"]')
+    if isinstance(same, list) and len(same) > 1:
+        at = same.index(tree.elements[ahead[0]]) + 1
+        yield Locator(LocatorKind.XPATH, f'(//*[normalize-space()="{label}"])[{at}]/{step}')
 
 
 def _is_by_value(locator: Locator, pages: Sequence[_Page]) -> bool:
     """Return whether a locator depends on a text that is the value of another field."""
     if locator.kind is not LocatorKind.XPATH:
         return False
-    values = {value for page in pages for value in page.row.values() if isinstance(value, str)}
-    return any(f'="{value}"]' in locator.path for value in values if value)
+    return any(f'="{value}"]' in locator.path for value in _values(pages))
+
+
+def _values(pages: Sequence[_Page]) -> frozenset[str]:
+    """Return the examples of all fields."""
+    given = (value for page in pages for value in page.row.values())
+    return frozenset(value for value in given if isinstance(value, str) and value)
 
 
 def _gives(

@@ -20,7 +20,9 @@ _MOST = 0.6
 """Share of the texts that an expression for a part of them must fit."""
 
 _TOKEN = re.compile(r"(?<![\w.,])\d[\d.,]*(?<![.,])(?!\w)")
-_PLAIN_AMOUNT = re.compile(r"[-+]?\d[\d.,]*")
+_PLAIN_AMOUNT = re.compile(r"[-+]?\d+(?:[.,]\d*|(?:\.\d{2,3})+(?:,\d*)?|(?:,\d{2,3})+(?:\.\d*)?)?")
+"""Not ``12.9.1957`` or ``1.2.3``."""
+
 _DIGITS = r"[\d.,]+"
 _LETTERS = r"[^\W\d_]+"
 _NO_LABELS = frozenset({"re", "aw", "fw", "fwd", "sv", "wg", "mailto", "tel", "data", "javascript", "urn"})
@@ -46,6 +48,14 @@ def label_in(text: str) -> str:
         return ""
     is_label = mark and value.strip() and len(label) > 1 and not any(map(str.isdigit, label))
     return f"{label}:" if is_label and '"' not in label else ""
+
+
+def is_label(text: str) -> bool:
+    """Return whether a text of its own may name the value behind it, such as ``Author`` or ``ISBN-13:``."""
+    if not 1 < len(text) <= LABEL_CHARS or '"' in text:
+        return False
+    digits = sum(map(str.isdigit, text))
+    return not digits or (text.endswith(":") and digits < sum(map(str.isalpha, text)))
 
 
 def span_of(text: str, example: str) -> tuple[int, int] | None:

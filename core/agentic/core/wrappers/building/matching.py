@@ -62,7 +62,7 @@ def matches(tree: PageTree, example: str) -> Iterator[ExampleMatch]:
         if 0 < tree.length(number) <= MAX_TEXT_CHARS:
             reading = read_as(tree.text(number), example)
             if reading is not None:
-                yield ExampleMatch((number,), "", reading, _score(reading, tree.text(number), example))
+                yield ExampleMatch((number,), "", reading, score_of(reading, tree.text(number), example))
             elif is_joined(tree, number, example):
                 yield ExampleMatch((number,), "", "number", _SCORES["number"] + 0.5)
         attributes = tree.elements[number].attrs
@@ -73,7 +73,7 @@ def matches(tree: PageTree, example: str) -> Iterator[ExampleMatch]:
             reading = _read_attribute(tree, number, attr, example)
             if reading is not None:
                 more = 0.5 if attr in _ADDRESSES else -0.5  # a link may show its address, or a part of it
-                score = _SCORES[reading] if attr in _ADDRESSES else _score(reading, value, example)
+                score = _SCORES[reading] if attr in _ADDRESSES else score_of(reading, value, example)
                 yield ExampleMatch((number,), attr, reading, score + more)
 
 
@@ -82,7 +82,7 @@ def is_joined(tree: PageTree, number: int, example: str) -> bool:
     whole, fraction = digits_of(example)
     if not whole or not is_amount_text(example) or tree.length(number) > MAX_AMOUNT_CHARS:
         return False
-    amount = next(iter(_AMOUNT.findall(tree.text(number))), "")
+    amount = next(iter(amounts_in(tree.text(number))), "")
     behind = amount.strip().removeprefix(whole)
     inner = range(number + 1, tree.ends[number])
     return (
@@ -93,7 +93,8 @@ def is_joined(tree: PageTree, number: int, example: str) -> bool:
     )
 
 
-def _score(reading: Reading, text: str, example: str) -> float:
+def score_of(reading: Reading, text: str, example: str) -> float:
+    """Return how sure it is that a text is the place of an example."""
     exact = 0.5 if reading == "number" and example in text else 0.0
     if reading == "same" and text != example:
         exact = -_NOT_EXACT
@@ -214,10 +215,15 @@ def _without_marks(pairs: Sequence[tuple[str, str]]) -> str:
     )
 
 
+def amounts_in(text: str) -> list[str]:
+    """Return the amounts of a text, with the marks that are between their digits."""
+    return _AMOUNT.findall(text)
+
+
 def _same_amount(text: str, example: str) -> bool:
     if len(text) > MAX_AMOUNT_CHARS:
         return False
-    amounts = _AMOUNT.findall(text)
+    amounts = amounts_in(text)
     wanted = digits_of(example)
     if not amounts or digits_of(amounts[0]) != wanted or len(text) - len(amounts[0]) > _MAX_AFFIX:
         return False

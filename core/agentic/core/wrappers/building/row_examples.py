@@ -150,13 +150,17 @@ def _best_of(
 def are_rows(found: FoundRows, index: SelectorIndex, examples: Sequence[Row]) -> bool:
     """Return whether examples are rows of a list rather than fields of the page's own record.
 
-    Two or more rows are a list. One row is, if it has two fields or more, its list has three rows or more,
-    and not all of its values stand outside of the list, too; or if its other values are not on the page.
+    Two or more rows are a list. One row is, if it has two fields or more, its list has three rows or more
+    with these fields, and not all of its values stand outside of the list, too; or if its other values are
+    not on the page.
     """
     if len(examples) > 1:
         return True
-    if found.missing and not any(_matches(index.tree, examples[0][name]) for name in found.missing):
+    elsewhere = [name for name in found.missing if _matches(index.tree, examples[0][name])]
+    if found.missing and not elsewhere:
         return bool(found.offer.link)  # the rest is on the page of the row
+    if len(elsewhere) == len(found.missing) >= len(found.offer.fields) or _is_alone(found):
+        return False
     is_short = found.offer.count < _ROWS or len(found.offer.fields) < _FIELDS
     if is_short or _are_labels(index.tree, found.offer.rows):
         return False
@@ -166,6 +170,12 @@ def are_rows(found: FoundRows, index: SelectorIndex, examples: Sequence[Row]) ->
         rows = (index.tree.parents[rows[0]],)
     lists = [rows, *_like(index.tree, rows, examples[0])]
     return not all(_is_elsewhere(index.tree, lists, examples[0][name]) for name in inside)
+
+
+def _is_alone(found: FoundRows) -> bool:
+    """Return whether most fields are in no other row: parts of one record that look alike."""
+    single = [one for one in found.offer.fields if sum(map(any, one.texts)) < _FIELDS]
+    return 2 * len(single) > len(found.offer.fields)
 
 
 def _like(tree: PageTree, rows: Sequence[int], example: Row) -> Iterator[tuple[int, ...]]:

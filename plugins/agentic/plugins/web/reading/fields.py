@@ -399,7 +399,7 @@ def _found(rule: FieldRule, source: Source, scope: Element | None) -> Iterable[J
     if rule.meta is not None:
         nodes = source.document.select(f'meta[property="{rule.meta}"], meta[name="{rule.meta}"]')
         return [node.attr("content") for node in nodes]
-    text = amount_text_of if rule.type in AMOUNTS and rule.regex is None else None
+    text = amount_text_of if rule.type in AMOUNTS and rule.regex is None else text_of
     return find(
         rule.xpath or "", scope or source.document, source.meter, as_html=rule.type == "html", text_of=text
     )

@@ -40,7 +40,7 @@ def find(
     meter: TextMeter,
     *,
     as_html: bool,
-    text_of: Callable[[Element], str] | None = None,
+    text_of: Callable[[Element], str],
 ) -> list[JSONValue]:
     """Return what ``expression`` leads to: texts of elements, values of attributes, a number or a truth.
 
@@ -49,7 +49,7 @@ def find(
         scope: A page, or an element of one: for the expression it is a page of its own.
         meter: Counts what is read.
         as_html: Elements as markup instead of their text.
-        text_of: Returns the text of an element; None: all text in it.
+        text_of: Returns the text of an element.
 
     Raises:
         ActorError: The page is too large for the expression, or too much is read of it (``too_large``).
@@ -70,9 +70,9 @@ _apart = lru_cache(maxsize=2)(parse_apart)
 
 
 def _value(
-    found: Node | str, meter: TextMeter, *, as_html: bool, text_of: Callable[[Element], str] | None
+    found: Node | str, meter: TextMeter, *, as_html: bool, text_of: Callable[[Element], str]
 ) -> JSONValue:
-    if text_of is not None and isinstance(found, Element):
+    if isinstance(found, Element) and not as_html:
         found = text_of(found)
         meter.take(len(found))
         return found
