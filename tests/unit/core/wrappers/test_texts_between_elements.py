@@ -105,6 +105,43 @@ def test_first_of_several_values_of_one_class_is_found_by_its_label() -> None:
     assert set(read(field, spec(Width="90 cm", Height="7 cm"))) == {"7 cm"}
 
 
+def test_number_above_its_name_is_found_by_the_name() -> None:
+    def cards(**numbers: str) -> str:
+        both = "".join(
+            f"<div class=card><p class=n>{number}</p><p class=name>{name.title()} roles</p></div>"
+            for name, number in numbers.items()
+        )
+        return f"<div class=cards>{both}</div>"
+
+    bodies = [cards(open="11", remote="4"), cards(open="9", remote="2")]
+    field = built(bodies, [{"remote": "4"}, {"remote": "2"}])
+    assert set(read(field, cards(remote="7", closed="3"))) == {"7"}
+    assert read(field, cards(open="7", closed="3")) == []
+
+
+def test_label_with_a_space_that_does_not_break_is_no_obstacle() -> None:
+    label = "<b>Price&nbsp;now:</b>"
+    bodies = [f"<p>{label}</p><div>{label}<span class=x>{n}</span></div><p>{label}</p>" for n in ("5", "7")]
+    assert built(bodies, [{"price": "5"}, {"price": "7"}]).texts == (("5",), ("7",))
+
+
+def test_price_of_before_is_passed_over_where_a_page_strikes_prices() -> None:
+    more = "<div class=more><del><b class=amount>$9</b></del></div>"
+    bodies = [f"<p class=price><b class=amount>${n}</b></p>{more}" for n in (20, 30)]
+    field = built(bodies, [{"price": "$20"}, {"price": "$30"}])
+    reduced = "<p class=price><del><b class=amount>$50</b></del> <ins><b class=amount>$40</b></ins></p>"
+    assert read(field, reduced)[0] == "$40"
+
+
+def test_name_in_the_path_to_a_page_is_no_title() -> None:
+    path = '<nav class=breadcrumb>Home / <span class="current title">{}</span></nav>'
+    bodies = [f"{path.format(name)}<h1>{name}</h1>" for name in ("Amber", "Birch")]
+    field = built(bodies, [{"title": "Amber"}, {"title": "Birch"}])
+    assert read(field, f"{path.format('A desk with a lon')}<h1>A desk with a long name</h1>")[0] == (
+        "A desk with a long name"
+    )
+
+
 def test_element_with_the_value_alone_goes_before_one_that_may_have_more() -> None:
     bodies = [f"<div class=head><h1>{name}</h1></div>" for name in ("Amber", "Birch")]
     field = built(bodies, [{"title": "Amber"}, {"title": "Birch"}])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from agentic.core.wrappers.building.matching import (
     read_as,
     reading_of,
 )
-from agentic.core.wrappers.building.naming import is_price, named_share
+from agentic.core.wrappers.building.naming import PRICE_WORDS, is_price, named_share
 from agentic.core.wrappers.building.offers import is_side
 from agentic.core.wrappers.building.pieces import OwnTexts, Pieces, find_pieces, xpath_of
 from agentic.core.wrappers.candidates import MAX_ELEMENTS, MAX_TEXT_CHARS
@@ -60,11 +60,16 @@ LABEL = 11.0
 OF_MANY = 12.0
 """More for a selector that gives other elements, too: a page that lacks the first one gives the next."""
 
-SIDE = 1.5
+SIDE = 4.0
 """Less for an element in a menu, a footer or another part around the content."""
 
+HEADING = 2.0
+"""More for the first heading of a page, which names its record; a path to the page may cut its name."""
+
 _LEVELS = 2
-_BESIDE = "following-sibling::"
+_CARD = "twitter:data"
+_STRUCK = frozenset({"del", "s", "strike"})
+_BESIDE = "-sibling::"
 _COUNTED = ":nth-of-type("
 _DATA_LOCATORS = 2
 _HALF = 2
@@ -403,6 +408,7 @@ def _matches(name: str, wrappers: Mapping[str, Wrapper], page: _Page) -> list[Ex
             + scores.get(one.numbers[0], least)
             + named_share(page.tree, one.numbers[0], words)
             - (SIDE if is_side(page.tree, one.numbers[0]) else 0.0)
+            + (HEADING if one.reading == "same" and page.tree.tags[one.numbers[0]] == "h1" else 0.0)
         )
         for one in found
     ]
@@ -593,10 +599,27 @@ def _locators(
     if best.label:  # a selector that counts would take another element of a page without this one
         found = [_starting_with(places[0].index.tree, places[0].numbers[0], best.label)]
         return [one for one in found if _gives(one, pages, best.hits)]
+    if not is_list and not best.match.attr and _is_price_field(best, pages, words):
+        found = [_without_struck(one, pages, best.hits) for one in found]
     if len(found) < ENOUGH:
         last = (one for one in counted_from_body(places[0], is_list=is_list) if one not in found)
         found += [one for one in last if _gives(one, pages, best.hits, is_list=is_list)]
     return found
+
+
+def _is_price_field(best: _Try, pages: Sequence[_Page], words: frozenset[str]) -> bool:
+    """Return whether the texts of a field are prices, on a page with struck texts: of reduced prices."""
+    texts = [page.tree.text(there[0]) for page, there in zip(pages, best.hits, strict=True) if there]
+    is_money = not PRICE_WORDS.isdisjoint(words) or all(map(is_price, texts))
+    return is_money and any(not _STRUCK.isdisjoint(page.tree.tags) for page in pages)
+
+
+def _without_struck(locator: Locator, pages: Sequence[_Page], hits: Sequence[tuple[int, ...]]) -> Locator:
+    """Return a selector that passes over struck elements: the price of before is the first one."""
+    if locator.kind is not LocatorKind.CSS or _COUNTED in locator.path:
+        return locator
+    other = replace(locator, path=f"{locator.path}:not({', '.join(f'{tag} *' for tag in sorted(_STRUCK))})")
+    return other if _gives(other, pages, hits) else locator
 
 
 def _ordered(found: Sequence[Locator], pages: Sequence[_Page], words: frozenset[str]) -> list[Locator]:
@@ -629,26 +652,28 @@ def _cost_of_label(locator: Locator, words: frozenset[str]) -> float:
     label = locator.path.partition('="')[2].partition('"]')[0].partition('")')[0]
     if locator.path.startswith(("//dt[", "//th[")) or not words.isdisjoint(text_words(label)):
         return TERM
-    return LABEL if _BESIDE in locator.path and label.endswith(":") else NO_NAME
+    return LABEL if f"following{_BESIDE}" in locator.path and label.endswith(":") else NO_NAME
 
 
 def _by_label(place: Place) -> Iterator[Locator]:
-    """Yield expressions for an element by the text before it that depend on no name of an element."""
+    """Yield expressions for an element by the text right before or behind it."""
     tree, number = place.index.tree, place.numbers[0]
     siblings = tree.children[tree.parents[number]] if tree.parents[number] >= 0 else ()
-    ahead = [one for one in siblings if one < number][-1:]
-    label = tree.text(ahead[0]) if ahead and tree.length(ahead[0]) <= 2 * LABEL_CHARS else ""
-    if not is_label(label):
-        return
-    step = f"{_BESIDE}{tree.tags[number]}[1]"
-    own = (one for one in place.index.atoms(ahead[0]) if one.kind != "tag")
-    conditions = (xpath_of(Selection(None, one)) for one in islice(own, 1))
-    for condition in (tree.tags[ahead[0]], *conditions, "*"):
-        yield Locator(LocatorKind.XPATH, f'//{condition}[normalize-space()="{label}"]/{step}')
-    same = tree.document.xpath(f'//*[normalize-space()="{label}"]')
-    if isinstance(same, list) and len(same) > 1:
-        at = same.index(tree.elements[ahead[0]]) + 1
-        yield Locator(LocatorKind.XPATH, f'(//*[normalize-space()="{label}"])[{at}]/{step}')
+    at = siblings.index(number) if number in siblings else 0
+    for other, axis in ((siblings[at - 1 : at], "following"), (siblings[at + 1 : at + 2], "preceding")):
+        label = tree.text(other[0]) if other and tree.length(other[0]) <= 2 * LABEL_CHARS else ""
+        if not is_label(label):
+            continue
+        step = f"{axis}{_BESIDE}{tree.tags[number]}[1]"
+        own = (one for one in place.index.atoms(other[0]) if one.kind != "tag")
+        conditions = (xpath_of(Selection(None, one)) for one in islice(own, 1))
+        for condition in (tree.tags[other[0]], *conditions, "*"):
+            yield Locator(LocatorKind.XPATH, f'//{condition}[normalize-space()="{label}"]/{step}')
+        same = tree.document.xpath(f'//*[normalize-space()="{label}"]')
+        named = tree.elements[other[0]]
+        if isinstance(same, list) and len(same) > 1 and named in same:  # a no-break space is no blank there
+            count = same.index(named) + 1
+            yield Locator(LocatorKind.XPATH, f'(//*[normalize-space()="{label}"])[{count}]/{step}')
 
 
 def _is_by_value(locator: Locator, pages: Sequence[_Page]) -> bool:
@@ -680,6 +705,8 @@ def _of_data(name: str, pages: Sequence[_Page], shown: Sequence[int], *, is_list
     others = [{one.locator: one.values for one in page.data} for page in pages]
     found = []
     for one in pages[shown[0]].data:
+        if one.locator.path.startswith(_CARD):  # its label says what it is, and pages differ in it
+            continue
         there = [page.get(one.locator, ()) for page in others]
         wanted = [plain(str(pages[place].row[name])) for place in shown]
         if all(there) and [plain(there[place][0]) for place in shown] == wanted:

@@ -54,6 +54,7 @@ _WORDS = {
     for name in names.split()
 }
 
+PRICE_WORDS = frozenset(name for name, word in _WORDS.items() if word == "price")
 
 _OF_ATTRIBUTES = {"href": "link", "src": "image", "data-src": "image", "datetime": "date"}
 _NAMING = (NAMING - {"title", "aria-label"}) | {"data-label", "data-th", "data-field", "data-testid"}
