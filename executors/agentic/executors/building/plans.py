@@ -301,12 +301,14 @@ def _built(
 def _is_of_rows(plan: Plan, tree: PageTree, found: FoundRows) -> bool:
     """Return whether the places of a record are in rows of a list: without labels, in three rows or more."""
     from agentic.core.wrappers import LocatorKind
+    from agentic.core.wrappers.building import COUNTED_TEXT
 
     inside = {number for row in found.offer.rows for number in range(row, tree.ends[row])}
     first = [there[0] for there in plan.locators.values()]
-    return len(found.offer.rows) >= _ROWS and all(
-        one.kind is LocatorKind.CSS and inside.issuperset(one.find(tree)) for one in first
-    )
+    outer = [replace(one, path=one.path.partition(COUNTED_TEXT)[0]) for one in first]
+    is_unlabelled = all(one.kind is LocatorKind.CSS or COUNTED_TEXT in one.path for one in first)
+    is_inside = is_unlabelled and all(inside.issuperset(one.find(tree)) for one in outer)
+    return len(found.offer.rows) >= _ROWS and is_inside
 
 
 def _values_on(url: str, start: str, rows: Sequence[ExampleRow]) -> dict[str, str | list[str]]:

@@ -134,7 +134,7 @@ def test_price_of_before_is_passed_over_where_a_page_strikes_prices() -> None:
 
 
 def test_name_in_the_path_to_a_page_is_no_title() -> None:
-    path = '<nav class=breadcrumb>Home / <span class="current title">{}</span></nav>'
+    path = "<nav class=breadcrumb>Home / <span class=current>{}</span></nav>"
     bodies = [f"{path.format(name)}<h1>{name}</h1>" for name in ("Amber", "Birch")]
     field = built(bodies, [{"title": "Amber"}, {"title": "Birch"}])
     assert read(field, f"{path.format('A desk with a lon')}<h1>A desk with a long name</h1>")[0] == (

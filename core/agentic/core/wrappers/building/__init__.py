@@ -20,9 +20,11 @@ from agentic.core.wrappers.building.offers import (
     link_in_row,
 )
 from agentic.core.wrappers.building.paging import Paging, find_paging, next_link
+from agentic.core.wrappers.building.pieces import COUNTED_TEXT
 from agentic.core.wrappers.building.row_examples import FoundRows, are_rows, find_rows
 
 __all__ = [
+    "COUNTED_TEXT",
     "BuiltField",
     "Example",
     "FoundRows",

@@ -22,8 +22,7 @@ from agentic.core.wrappers.building.matching import (
     reading_of,
 )
 from agentic.core.wrappers.building.naming import PRICE_WORDS, is_price, named_share
-from agentic.core.wrappers.building.offers import is_side
-from agentic.core.wrappers.building.pieces import OwnTexts, Pieces, find_pieces, xpath_of
+from agentic.core.wrappers.building.pieces import FoundTexts, OwnTexts, find_pieces, xpath_of
 from agentic.core.wrappers.candidates import MAX_ELEMENTS, MAX_TEXT_CHARS
 from agentic.core.wrappers.data import DataValue, read_data_values
 from agentic.core.wrappers.fingerprints import Fingerprint
@@ -55,18 +54,16 @@ SURE = 10.0
 """A way with a lower cost is taken without a look at other elements."""
 
 LABEL = 11.0
-"""Cost of a text that ends with a colon before the elements, but has no word of the field."""
+"""Cost of a text with a colon before the elements, but without a word of the field; the least in menus."""
 
 OF_MANY = 12.0
 """More for a selector that gives other elements, too: a page that lacks the first one gives the next."""
-
-SIDE = 4.0
-"""Less for an element in a menu, a footer or another part around the content."""
 
 HEADING = 2.0
 """More for the first heading of a page, which names its record; a path to the page may cut its name."""
 
 _LEVELS = 2
+_ASIDE = frozenset({"nav", "aside", "footer"})
 _CARD = "twitter:data"
 _STRUCK = frozenset({"del", "s", "strike"})
 _BESIDE = "-sibling::"
@@ -267,7 +264,7 @@ def _is_named(best: _Try, page: _Page, name: str) -> bool:
     return any(named_share(page.tree, there[0], words) > 0 for there in hits[:1] if there)
 
 
-def _is_better(pieces: Pieces, best: _Try | None, shown: Sequence[int], *, is_named: bool) -> bool:
+def _is_better(pieces: FoundTexts, best: _Try | None, shown: Sequence[int], *, is_named: bool) -> bool:
     """Return whether texts between elements are better places than an element that holds more."""
     is_enough = not pieces.wrong if len(shown) == 2 else 2 * len(pieces.right) > len(shown)
     if best is None or not is_enough:
@@ -277,7 +274,7 @@ def _is_better(pieces: Pieces, best: _Try | None, shown: Sequence[int], *, is_na
     return gained > 0 or (gained == 0 and is_exact and (pieces.is_named or not is_named))
 
 
-def _built_of_pieces(name: str, pieces: Pieces, of_data: Sequence[DataValue]) -> BuiltField:
+def _built_of_pieces(name: str, pieces: FoundTexts, of_data: Sequence[DataValue]) -> BuiltField:
     data = (one.locator for one in of_data[:_DATA_LOCATORS])
     texts = tuple((text,) if text else () for text in pieces.texts)
     return BuiltField(
@@ -339,11 +336,12 @@ def _best(
         for match in _matches(name, wrappers, pages[place]):
             if best is not None and match.reading == "part" and _is_whole(best[1], shown):
                 continue
+            least = LABEL if _is_aside(pages[place].tree, match.numbers[0]) else -NO_NAME
             for cost, hits, label in _ways(name, match, pages, place, words, is_list=wrapper.is_list):
                 tried = _judged(name, match, hits, pages, shown, is_list=wrapper.is_list)._replace(
                     label=label
                 )
-                score = _rank_of(tried, pages, cost)
+                score = _rank_of(tried, pages, max(cost, least))
                 if best is None or score > best[0]:
                     best = score, tried
             if best is not None and best[1].match is match and _is_sure(*best, shown):
@@ -407,7 +405,6 @@ def _matches(name: str, wrappers: Mapping[str, Wrapper], page: _Page) -> list[Ex
             score=one.score
             + scores.get(one.numbers[0], least)
             + named_share(page.tree, one.numbers[0], words)
-            - (SIDE if is_side(page.tree, one.numbers[0]) else 0.0)
             + (HEADING if one.reading == "same" and page.tree.tags[one.numbers[0]] == "h1" else 0.0)
         )
         for one in found
@@ -416,11 +413,15 @@ def _matches(name: str, wrappers: Mapping[str, Wrapper], page: _Page) -> list[Ex
     return _inner_first(page.index, ordered[:_TRIED])
 
 
+def _is_aside(tree: PageTree, number: int) -> bool:
+    return any(tree.tags[one] in _ASIDE for one in islice(tree.ancestors(number), 6))
+
+
 def _inner_first(index: SelectorIndex, found: Sequence[ExampleMatch]) -> list[ExampleMatch]:
     """Return elements with those first that have the whole value and a name, of one within the other.
 
     On other pages the outer one may have more: `<div><h1>Amber</h1> <a>next</a></div>`. An amount with a unit
-    stays whole, as its parts may be more: `<span>1 h</span> <span>30 min</span>`.
+    stays whole because it may have more parts: `<span>1 h</span> <span>30 min</span>`.
     """
     ordered: list[ExampleMatch] = []
     for match in found:
@@ -486,7 +487,7 @@ def _ways(
         yield cost, tuple(numbers if is_list else numbers[:1] for numbers in found), ""
     there = Place(page.index, match.numbers)
     unnamed = (
-        *(() if is_list else _by_label(there)),
+        *(() if is_list else _by_label(there, words)),
         *unnamed_locators(there, is_list=is_list),
         *counted_from_body(there, is_list=is_list),
     )
@@ -593,7 +594,7 @@ def _locators(
     if best.match.attr:
         found = [one for one in found if one.kind is LocatorKind.CSS]
     if not is_list and not best.match.attr:
-        beside = (one for one in _by_label(places[0]) if not _is_by_value(one, pages))
+        beside = (one for one in _by_label(places[0], words) if not _is_by_value(one, pages))
         found += [one for one in beside if one not in found and _gives(one, pages, best.hits)]
         found = _ordered(found, pages, words)
     if best.label:  # a selector that counts would take another element of a page without this one
@@ -655,14 +656,15 @@ def _cost_of_label(locator: Locator, words: frozenset[str]) -> float:
     return LABEL if f"following{_BESIDE}" in locator.path and label.endswith(":") else NO_NAME
 
 
-def _by_label(place: Place) -> Iterator[Locator]:
-    """Yield expressions for an element by the text right before or behind it."""
+def _by_label(place: Place, words: frozenset[str]) -> Iterator[Locator]:
+    """Yield expressions for an element by the text before it, or behind it with a word of the field."""
     tree, number = place.index.tree, place.numbers[0]
-    siblings = tree.children[tree.parents[number]] if tree.parents[number] >= 0 else ()
-    at = siblings.index(number) if number in siblings else 0
-    for other, axis in ((siblings[at - 1 : at], "following"), (siblings[at + 1 : at + 2], "preceding")):
+    siblings = list(tree.children[tree.parents[number]]) if tree.parents[number] >= 0 else [number]
+    at = siblings.index(number)
+    ahead, behind = siblings[max(0, at - 1) : at], siblings[at + 1 : at + 2]
+    for other, axis in ((ahead, "following"), (behind, "preceding")):
         label = tree.text(other[0]) if other and tree.length(other[0]) <= 2 * LABEL_CHARS else ""
-        if not is_label(label):
+        if not is_label(label) or (other is behind and words.isdisjoint(text_words(label))):
             continue
         step = f"{axis}{_BESIDE}{tree.tags[number]}[1]"
         own = (one for one in place.index.atoms(other[0]) if one.kind != "tag")

@@ -21,13 +21,16 @@ from agentic.core.wrappers.words import text_words
 MAX_STEPS = 3
 """Line breaks and blanks between a label and its value, and the value itself."""
 
+COUNTED_TEXT = "/text()[normalize-space()]"
+"""Step from an element to the texts right in it."""
+
 _TRIED = 6
 _LOCATORS = 3
 MAX_OUTER_CHARS = 20_000
-"""Elements with more text are no records."""
+"""Elements with more text are not searched."""
 
 _BLANKS = " \t\r\n"
-"""Blanks for XPath: a no-break space is none."""
+"""Blanks for XPath, without the no-break space."""
 
 _BY_LABEL = 3.0
 _BEHIND = "following-sibling::node()"
@@ -35,12 +38,12 @@ _OWN_LABEL = "starts-with(normalize-space()"
 _LABELLED = 1.0
 
 
-class Pieces(NamedTuple):
-    """Places of the texts of a field, and what they give.
+class FoundTexts(NamedTuple):
+    """Places of a field whose texts stand between elements.
 
     Attributes:
         locators: Expressions for the text, the best first.
-        texts: The text on each page; empty where there is none.
+        texts: The text on each page; empty where the page lacks it.
         type: Type of a rule that reads the texts as in the examples.
         regex: Takes the value out of the text; empty if it is the value.
         label: The text that names it; may be empty.
@@ -128,17 +131,17 @@ def find_pieces(
     examples: Sequence[str | None],
     words: frozenset[str],
     values: frozenset[str],
-) -> Pieces | None:
-    """Return the texts between elements that are the examples of a field; None if there are none.
+) -> FoundTexts | None:
+    """Return the texts between elements that are the examples of a field; None if no text is.
 
     Args:
-        pages: Those of the examples, and others.
+        pages: First the pages of the examples, then others.
         examples: The value on each page: empty where the page lacks it, None where it is not known.
         words: Words of the field.
         values: The examples of all fields, on which no place may depend.
     """
     shown = [at for at, example in enumerate(examples) if example]
-    best: tuple[tuple[float, ...], Pieces] | None = None
+    best: tuple[tuple[float, ...], FoundTexts] | None = None
     for at in shown[:2]:
         found = _holding(pages[at], examples[at] or "", words)
         for piece in sorted(found, key=lambda one: -one.score)[:_TRIED]:
@@ -153,7 +156,7 @@ def find_pieces(
     return best[1] if best is not None else None
 
 
-def _with_others(one: Pieces, tried: Sequence[Pieces | None], words: frozenset[str]) -> Pieces:
+def _with_others(one: FoundTexts, tried: Sequence[FoundTexts | None], words: frozenset[str]) -> FoundTexts:
     """Return places with others that give the same; beside a label, none that counts."""
     same = [other for other in tried if other is not None and other.texts == one.texts]
     places = dict.fromkeys(other.locators[0] for other in (one, *same) if other.label == one.label)
@@ -170,7 +173,7 @@ def _holding(page: OwnTexts, example: str, words: frozenset[str]) -> Iterator[_P
             yield _Piece(own, reading, score)
 
 
-def _rank_of(one: Pieces, score: float) -> tuple[float, ...]:
+def _rank_of(one: FoundTexts, score: float) -> tuple[float, ...]:
     return (
         len(one.right) - len(one.wrong),
         not one.is_part,
@@ -182,7 +185,7 @@ def _rank_of(one: Pieces, score: float) -> tuple[float, ...]:
 
 def _judged(
     piece: _Piece, path: str, pages: Sequence[OwnTexts], examples: Sequence[str | None]
-) -> Pieces | None:
+) -> FoundTexts | None:
     place = Locator(LocatorKind.XPATH, path)
     texts = tuple(next(iter(place.read(page.tree)), "") for page in pages)
     both = [*enumerate(zip(texts, examples, strict=True))]
@@ -209,7 +212,7 @@ def _judged(
         read_as(text.removeprefix(own_label).strip(), one) not in (None, "part")
         for text, one in zip(found, known, strict=True)
     )
-    return Pieces((place,), texts, kind, regex, label, right, wrong, is_part and not is_labelled)
+    return FoundTexts((place,), texts, kind, regex, label, right, wrong, is_part and not is_labelled)
 
 
 def _is_read(reading: Reading | None, wanted: Reading) -> bool:
@@ -248,9 +251,9 @@ def _paths(
         yield _BY_LABEL + 1, f'//text()[{_OWN_LABEL}, "{label}")]'
     for selection in islice(index.selections((own.number,), words, is_list=False), _LOCATORS):
         outer, cost = f"(//{xpath_of(selection)})[1]", cost_of(selection, words)
-        yield cost + own.place, f"{outer}/text()[normalize-space()][{own.place}]"
+        yield cost + own.place, f"{outer}{COUNTED_TEXT}[{own.place}]"
         if own.is_last and own.place > 1:
-            yield cost + 1, f"{outer}/text()[normalize-space()][last()]"
+            yield cost + 1, f"{outer}{COUNTED_TEXT}[last()]"
 
 
 def xpath_of(selection: Selection) -> str:
