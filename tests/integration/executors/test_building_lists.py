@@ -201,6 +201,7 @@ def test_page_without_examples_lists_what_it_offers(site: Site) -> None:
     built = build(site, "/table")
     assert "table" in built.output
     assert "build one with --pick NUMBER" in built.output
+    assert max(map(len, built.output.splitlines())) <= 80
     offers = json.loads(build(site, "/table", "--json").output)
     assert [field["name"] for field in offers[0]["fields"]] == ["name", "count", "since", "value"]
     assert [field["type"] for field in offers[0]["fields"]] == ["string", "integer", "date", "price"]

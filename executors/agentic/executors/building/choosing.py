@@ -73,7 +73,7 @@ async def _of_offers(
         else:
             print_offers(offers)
             print_line(
-                "build one with --pick NUMBER or --interactive, or give values: --example title='A Light'"
+                "build one with --pick NUMBER or --interactive,\nor give values: --example title='A Light'"
             )
         return None
     if pick is not None and pick > len(offers):

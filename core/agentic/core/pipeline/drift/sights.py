@@ -34,6 +34,7 @@ HEADING_CHARS = 200
 
 _LOGIN_PATHS = ("/login", "/signin", "/sign-in", "/sign_in", "/log-in", "/anmelden", "/account/auth", "/sso")
 _GONE_PATHS = ("404", "not-found", "notfound")
+_DATA = ("application/ld+json", "application/json", "__initial_state__", "__nuxt__", "__apollo_state__")
 _PASSWORD = ('type="password"', "type='password'", "type=password")
 
 _CONSENT = (
@@ -128,8 +129,11 @@ class ShownPage:
 
     @property
     def constant_words(self) -> frozenset[str] | None:
-        """The words of a short page but those with a digit, such as times and numbers of requests."""
-        if not self.is_short:
+        """The words of a short page but those with a digit, such as times and numbers of requests.
+
+        None for other pages, and for pages whose scripts have data: it may differ where the words do not.
+        """
+        if not self.is_short or any(one in self.markup for one in _DATA):
             return None
         return frozenset(word for word in self.text.split() if not any(map(str.isdigit, word)))
 

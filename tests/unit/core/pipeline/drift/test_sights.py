@@ -145,6 +145,7 @@ def test_short_pages_that_differ_only_in_numbers_are_no_pages_of_items() -> None
     watcher = PageWatchers([RULE]).of(RunId("r"))
     closed = "<h1>Winterpause</h1><p>Wir sind bald zurück. Ref {}</p>"
     lamp = "<h1>Lamp {}</h1><p>Made of {}.</p>"
+    data = '<script type="application/json">["{}{}"]</script><p>One moment</p>'
 
     def looks(text: str, *names: str) -> list[Cause | None]:
         found = []
@@ -157,6 +158,7 @@ def test_short_pages_that_differ_only_in_numbers_are_no_pages_of_items() -> None
 
     assert looks(closed, "18af-1", "77c0-2", "9e1") == [None, Cause.ELSEWHERE, Cause.ELSEWHERE]
     assert looks(lamp, "Amber", "Brass", "Copper") == [None, None, None]
+    assert looks(data, "Amber", "Brass", "Copper") == [None, None, None]
 
 
 @pytest.mark.parametrize(
