@@ -11,7 +11,16 @@ from agentic.core.types import JSONValue
 from agentic.core.wrappers.candidates import Candidate
 from agentic.core.wrappers.fingerprints import Fingerprint, closeness
 from agentic.core.wrappers.tree import HEADINGS, LABEL_CHARS, PageTree
-from agentic.core.wrappers.values import SAME_LIST, Kind, agreement, amounts_in, likeness, read_value
+from agentic.core.wrappers.values import (
+    AGREES,
+    SAME_LIST,
+    Kind,
+    agreement,
+    amounts_in,
+    days_of,
+    likeness,
+    read_value,
+)
 from agentic.core.wrappers.words import plain, text_words
 
 FEATURES = (
@@ -57,6 +66,9 @@ class Aim:
 
 
 LITTLE_ALIKE = 0.3
+OUTER = 0.8
+"""How much less a date agrees that stands among other words, if one of its elements is the date alone."""
+
 UNKNOWN = (0.0,) * 7
 """The last features where the value that was stored is not known."""
 
@@ -189,6 +201,8 @@ class Scorer:
         """
         aim = self._aim
         agreed = [agreement(aim.kind, one.texts, known, one.plain) for one in candidates]
+        if isinstance(known, str) and days_of(known):
+            agreed = self._without_outer(agreed, candidates)
         best = max(agreed, default=0.0)
         rarity = 1 / math.sqrt(max(1, sum([one == 1.0 for one in agreed])))
         weight = 0.5 + min(0.5, len(plain(str(known))) / 50)
@@ -207,6 +221,23 @@ class Scorer:
                 )
                 features[-7:] = [0.0, 0.0, 0.0, agrees, agrees * rarity, agrees * named, near]
         return agreed
+
+    def _without_outer(self, agreed: Sequence[float], candidates: Sequence[Candidate]) -> list[float]:
+        """Return how far dates agree; less where an element has other words around the one of the date."""
+        fit = [one for one, agrees in zip(candidates, agreed, strict=True) if agrees >= AGREES]
+
+        def has_inner(outer: Candidate) -> bool:
+            return any(
+                one.attr == outer.attr
+                and len(one.texts[0]) < len(outer.texts[0])
+                and self.tree.is_within(one.numbers[0], outer.numbers[0])
+                for one in fit
+            )
+
+        return [
+            agrees * OUTER if agrees >= AGREES and has_inner(one) else agrees
+            for one, agrees in zip(candidates, agreed, strict=True)
+        ]
 
     def beside(self, first: int) -> tuple[float, float]:
         """Return how well the order and the nearness to the other fields fit."""

@@ -185,13 +185,12 @@ def _weight(text: str) -> int:
 
 
 def telling_digits(known: JSONValue) -> int:
-    """Return how many digits of a stored value say something, up to 4: 3 of 120.5, 2 of 1200; 3 of a day."""
+    """Return how many digits of a stored value say something, up to 4: 3 of 120.5, 2 of 1200; 4 of a day."""
     if isinstance(known, bool) or not isinstance(known, int | float | str):
         return 0
     if isinstance(known, str):
-        if days_of(known):
-            return 3 if _instant(known) is None else 4
-        return min(4, len(_digits_of(known)) if len(known) <= MAX_DATE_CHARS else 0)
+        digits = len(_digits_of(known)) if len(known) <= MAX_DATE_CHARS else 0
+        return 4 if days_of(known) else min(4, digits)
     return min(4, digits_in(known))
 
 

@@ -329,3 +329,20 @@ def test_link_of_a_text_that_is_held_as_data_alone_is_not_made_up() -> None:
     assert isinstance(results["title"], Found)
     assert results["title"].place.numbers == ()
     assert isinstance(results["link"], Abstained)
+
+
+def test_day_that_a_page_names_once_is_found_in_another_form_and_place() -> None:
+    wrappers = {"posted": Wrapper("posted", locators=(Locator(LocatorKind.CSS, "#d1"),))}
+    story = "<p>It was a quiet morning when the gates were opened.</p>" * 12
+    old = "Friday, December 16, 2016, 1:38 PM"
+    page = tree_of(f"<h1>Gates</h1><div id=d1>{old}</div>{story}")
+    wrappers = learn(wrappers, observation_of(page, "1", wrappers))
+    new = tree_of(f"<h1>Gates</h1><div>Anna Lee <time>Dec 16, 2016 at 1:38 pm</time></div>{story}")
+    found = repair(wrappers, [StoredPage(new, {"posted": old})], ["posted"])["posted"]
+    assert isinstance(found, Found)
+    assert found.evidence[0].new == ("Dec 16, 2016 at 1:38 pm",)
+    card = "<div class=card><b>Story {}</b><i>Dec 16, 2016 at 1:38 pm</i></div>"
+    others = tree_of(f"<h1>Gates</h1>{story}<section>{card.format(1)}{card.format(2)}</section>")
+    assert isinstance(
+        repair(wrappers, [StoredPage(others, {"posted": old})], ["posted"])["posted"], Abstained
+    )
