@@ -190,3 +190,28 @@ def test_value_in_a_menu_is_not_taken_for_the_value_of_the_page() -> None:
     field = find_examples([tree], [{"genre": "Action"}])["genre"]
     assert field is not None
     assert read(field, f"{menu}<div class=facts><p><b>Genre:</b> <a>Drama</a></p></div>")[0] == "Drama"
+
+
+def test_names_that_xpath_cannot_write_are_passed_over() -> None:
+    def body(pages: str) -> str:
+        return (
+            f"<div data-@click=x><o:p class='a\"b' aria-label='of \"it\"'>Pages:</o:p> {pages}<br>"
+            f"<span aria-label='say \"now\"'>Size:</span><i>{pages}0</i></div>"
+        )
+
+    rows = [{"pages": "96", "size": "960"}, {"pages": "144", "size": "1440"}]
+    found = find_examples([tree_of(body("96")), tree_of(body("144"))], rows)
+    for name, wanted in (("pages", "7"), ("size", "70")):
+        field = found[name]
+        assert field is not None
+        assert set(read(field, body("7"))) == {wanted}
+
+
+def test_attribute_of_a_label_is_not_taken_for_the_label() -> None:
+    def body(first: str, second: str) -> str:
+        return (
+            f"<p><b itemprop=size>Alpha</b><i>{first}</i></p><p><b itemprop=size>Beta</b><i>{second}</i></p>"
+        )
+
+    field = built([body("5", "6"), body("7", "8")], [{"beta": "6"}, {"beta": "8"}])
+    assert set(read(field, body("1", "2"))) == {"2"}

@@ -650,7 +650,7 @@ def _cost_of_label(locator: Locator, words: frozenset[str]) -> float:
     """Return how soon a place by the text before it may break: the text may only happen to be there."""
     if locator.kind is not LocatorKind.XPATH:
         return NO_NAME
-    label = locator.path.partition('="')[2].partition('"]')[0].partition('")')[0]
+    label = locator.path.rpartition('normalize-space()="')[2].partition('"]')[0]
     if locator.path.startswith(("//dt[", "//th[")) or not words.isdisjoint(text_words(label)):
         return TERM
     return LABEL if f"following{_BESIDE}" in locator.path and label.endswith(":") else NO_NAME
@@ -669,7 +669,7 @@ def _by_label(place: Place, words: frozenset[str]) -> Iterator[Locator]:
         step = f"{axis}{_BESIDE}{tree.tags[number]}[1]"
         own = (one for one in place.index.atoms(other[0]) if one.kind != "tag")
         conditions = (xpath_of(Selection(None, one)) for one in islice(own, 1))
-        for condition in (tree.tags[other[0]], *conditions, "*"):
+        for condition in (tree.tags[other[0]], *filter(None, conditions), "*"):
             yield Locator(LocatorKind.XPATH, f'//{condition}[normalize-space()="{label}"]/{step}')
         same = tree.document.xpath(f'//*[normalize-space()="{label}"]')
         named = tree.elements[other[0]]

@@ -230,7 +230,8 @@ def _label_before(tree: PageTree, nodes: Sequence[Node], at: int) -> tuple[str, 
         if isinstance(ahead, Element) and ahead.tag != "br":
             number = tree.numbers.get(ahead)
             label = tree.text(number) if number is not None and tree.length(number) <= 2 * LABEL_CHARS else ""
-            return (label, ahead.tag, steps) if is_label(label) else ("", "", 0)
+            is_named = number is not None and is_label(label)
+            return (label, tree.tags[number or 0], steps) if is_named else ("", "", 0)
         if isinstance(ahead, Text) and _is_filled(ahead):
             break
     return "", "", 0
@@ -250,26 +251,30 @@ def _paths(
         yield _BY_LABEL, f'//{tag}/text()[{_OWN_LABEL}, "{label}")]'
         yield _BY_LABEL + 1, f'//text()[{_OWN_LABEL}, "{label}")]'
     for selection in islice(index.selections((own.number,), words, is_list=False), _LOCATORS):
-        outer, cost = f"(//{xpath_of(selection)})[1]", cost_of(selection, words)
+        if not (named := xpath_of(selection)):
+            continue
+        outer, cost = f"(//{named})[1]", cost_of(selection, words)
         yield cost + own.place, f"{outer}{COUNTED_TEXT}[{own.place}]"
         if own.is_last and own.place > 1:
             yield cost + 1, f"{outer}{COUNTED_TEXT}[last()]"
 
 
 def xpath_of(selection: Selection) -> str:
-    """Return a selector as XPath for an element at any depth."""
+    """Return a selector as XPath for an element at any depth; empty if a name in it cannot be written."""
     atoms = [selection.atom] if selection.scope is None else [selection.scope, selection.atom]
+    names = [atom.key.replace("-", "_") for atom in atoms if atom.kind in ("attr", "has")]
+    if any('"' in atom.value + atom.key for atom in atoms) or not all(map(str.isidentifier, names)):
+        return ""
     between = "//" if selection.way is None else "/".join(("", *selection.way, ""))
     return between.join(map(_condition, atoms))
 
 
 def _condition(atom: Atom) -> str:
-    value = f'"{atom.value}"' if '"' not in atom.value else f"'{atom.value}'"
     match atom.kind:
         case "id":
-            return f"*[@id={value}]"
+            return f'*[@id="{atom.value}"]'
         case "attr":
-            return f"{atom.tag}[@{atom.key}={value}]"
+            return f'{atom.tag}[@{atom.key}="{atom.value}"]'
         case "class":
             return f"{atom.tag}[{_has_class(atom.value)}]"
         case "classes":
