@@ -125,6 +125,19 @@ def test_example_that_cannot_be_found_is_named_with_the_next_step(
     assert said.replace("{url}", f"{server.url}{path}") in told
 
 
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [("1.299,00 EUR", "1 299,00 €"), ("Ann O'Neil", "By Ann O’Neil"), ("Elm, 3 doors", "")],
+)
+def test_value_that_is_typed_otherwise_gets_the_text_that_is_most_like_it(
+    server: Site, typed: str, shown: str
+) -> None:
+    page = "<h1>The “Amber” Desk</h1><p class=price>1 299,00 €</p><p>By Ann O’Neil</p>"
+    server.serve("/typed", page, headers={"Content-Type": "text/html; charset=utf-8"})
+    told = str(build(server, "/typed", f"value={typed}").exception)
+    assert told.endswith(f"; {shown!r} is most like it" if shown else "as it is without scripts")
+
+
 def test_values_of_several_rows_are_a_warning(server: Site) -> None:
     found = build(server, "/days_before_other_texts/", f"title={TITLES[1]}", "day=3/15")
     assert "its values are in several rows of a list of 12: give values that stand in one row" in found.stderr

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _FROM_CSV = "give more rows in a CSV file with --examples"
 
+MAX_ALIKE_CHARS = 120
+ALIKE = 0.5
+"""Share of common words from which a text is named as the one that a user may have meant."""
+
 
 def no_place(name: str, value: Value, tree: PageTree, *, has_others: bool, is_uneven: bool) -> OptionError:
     """Return the error for a value of a page that no place gives.
@@ -140,7 +144,20 @@ def _not_there(name: str, value: str, tree: PageTree) -> OptionError:
         return OptionError(
             f"{said}; the data of {script} have it: read them with a rule `json`, or give a text of the page"
         )
-    return OptionError(f"{said}; copy the value from the page as it is without scripts")
+    alike = _most_alike(tree, value)
+    hint = f"; {alike!r} is most like it" if alike else ""
+    return OptionError(f"{said}; copy the value from the page as it is without scripts{hint}")
+
+
+def _most_alike(tree: PageTree, value: str) -> str:
+    """Return the short text of a page that has most of the words of a value; empty if no text is like it."""
+    from agentic.core.wrappers.words import dice, text_words
+
+    words = text_words(value)
+    texts = (tree.text(number) for number in range(len(tree)) if tree.length(number) <= MAX_ALIKE_CHARS)
+    ranked = ((dice(words, text_words(text)), -len(text), text) for text in dict.fromkeys(texts) if text)
+    share, _, text = max(ranked, default=(0.0, 0, ""))
+    return text if share >= ALIKE else ""
 
 
 def _absent(value: Value, tree: PageTree) -> str | None:
