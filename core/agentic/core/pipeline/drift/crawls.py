@@ -66,14 +66,17 @@ class CrawlWatch:
         self, pages: Sequence[WatchedPage], expectations: Mapping[str, Expectation]
     ) -> Collection[str]:
         """Take the pages of each kind without a sign of drift on any of them; return these kinds."""
-        looks: dict[str, list[tuple[PageSight, Sequence[Mapping[str, JSONValue]]]]] = {}
+        looks: dict[str, list[WatchedPage]] = {}
         for page in pages:
-            looks.setdefault(page.sight.kind.key, []).append((page.sight, page.items))
-        return {
-            key
-            for key, those in looks.items()
-            if (watch := self.kinds.get(key)) and watch.note_usual(those, expectations.get(key, _UNKNOWN))
-        }
+            looks.setdefault(page.sight.kind.key, []).append(page)
+        usual: set[str] = set()
+        for key, those in looks.items():
+            watch, seen = self.kinds.get(key), [(page.sight, page.items) for page in those]
+            if watch is not None and watch.note_usual(seen, expectations.get(key, _UNKNOWN)):
+                for page in those:
+                    watch.note_key(page.key)
+                usual.add(key)
+        return usual
 
     @property
     def incidents(self) -> Sequence[Incident]:

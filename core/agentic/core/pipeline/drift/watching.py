@@ -261,6 +261,9 @@ class KindWatch:
         had_incident: Whether there was one in this run: its pages are not learnt.
         last_blank: Hash of the newest page without values.
         is_repaired: Whether a repair began a new layout: the old markers say nothing.
+        before: Keys of the newest pages.
+        prior: Keys of the pages before the suspects. The first pages with a repeated value are among them:
+            pages that were fetched at the same time may stand between them and the next ones.
     """
 
     label: str
@@ -281,6 +284,8 @@ class KindWatch:
     had_incident: bool = False
     last_blank: str = ""
     is_repaired: bool = False
+    before: list[str] = field(default_factory=list)
+    prior: list[str] = field(default_factory=list)
 
     def note(
         self,
@@ -309,11 +314,20 @@ class KindWatch:
             signs = max(signs, self._note_page(sight, found, expected))
         if signs or self.suspects:
             self._suspect(key, url, signs)
+        self.note_key(key)
         if not self.suspects or self.incident is not None or self.is_muted:
             return None
         self.incident = self._judged(sight.kind.key, expected)
-        self.had_incident |= self.incident is not None
+        if self.incident is not None:
+            self.had_incident = True
+            if any(fault.fault == FAULTS[REPEATED] for fault in self.incident.faults):
+                self.suspects[:0] = self.prior
         return self.incident
+
+    def note_key(self, key: str) -> None:
+        """Take the key of a page."""
+        self.before.append(key)
+        del self.before[:-RECENT]
 
     def note_usual(
         self, pages: Sequence[tuple[PageSight, Sequence[Mapping[str, JSONValue]]]], expected: Expectation
@@ -417,6 +431,8 @@ class KindWatch:
             self.doubted.append(key)
             del self.doubted[:-MAX_SUSPECTS]
         if signs and len(self.suspects) < MAX_SUSPECTS:
+            if not self.suspects:
+                self.prior = [*self.before]
             self.suspects.append(key)
             if len(self.urls) < 3:
                 self.urls.append(url)
@@ -498,6 +514,7 @@ class KindWatch:
         again = self.read_wrong
         self.incident, self.is_muted = None, is_accepted
         self.suspects.clear()
+        self.prior.clear()
         self.doubted.clear()
         self.urls.clear()
         self.wall_evidence[:] = [0.0, 0.0]
@@ -560,6 +577,8 @@ class KindWatch:
             "had_incident": self.had_incident,
             "last_blank": self.last_blank,
             "is_repaired": self.is_repaired,
+            "before": [*self.before],
+            "prior": [*self.prior],
         }
 
 

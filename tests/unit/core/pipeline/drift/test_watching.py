@@ -68,6 +68,16 @@ def test_a_field_alarms_by_missing_type_size_value_and_repetition(
     assert seen.incident.cause is Cause.LAYOUT
 
 
+def test_the_first_pages_with_a_repeated_value_are_read_again_too(profile: KindProfile) -> None:
+    bad = {8, *range(10, 40)}  # page 9 was fetched at the same time, before the redesign
+    shop = (item(number, **({"title": "The Small Shop"} if number in bad else {})) for number in range(40))
+    seen = watched(pages(shop), profile, is_stored=True)
+    assert seen.pages is not None
+    again = seen.watch.settle(is_accepted=False)
+    assert len(again) == len(set(again)) < 40
+    assert {f"p{number}" for number in bad if number < seen.pages} <= {*again}
+
+
 ODD_PAGES: tuple[dict[str, JSONValue], ...] = (
     {"title": None},
     {"title": ""},
