@@ -34,6 +34,9 @@ from agentic.core.types import JSONValue, RunId
 OTHER_PAGES = 4
 """Pages of no kind whose markup is sampled: it cannot be a marker."""
 
+SIGN_PAGES = 2
+"""Healthy pages of a kind, and pages of no kind, whose signs of walls are noted."""
+
 MAX_COMMON = 1_000
 
 KEPT_CRAWLS = 64
@@ -128,7 +131,7 @@ class PageWatcher:
         if lacks_fields(items):
             wall, is_void = self.wall_on(page, number, items)
             is_known = has_markers(page.text, look.markers) if look.markers else None
-        elif self._healthy[kind.key] < SAMPLED:
+        elif self._healthy[kind.key] < SIGN_PAGES:
             self._healthy[kind.key] += 1
             self._note_signs(page)
         markers = () if wall else self._sample(kind, page)
@@ -185,7 +188,7 @@ class PageWatcher:
         if self._others < OTHER_PAGES and page.is_html and len(self._common) < MAX_COMMON:
             self._others += 1
             self._common.update(markers_in(page.text))
-            if page.text.count("<a ") > WALL_LINKS:
+            if self._others <= SIGN_PAGES and page.text.count("<a ") > WALL_LINKS:
                 self._note_signs(page)
 
 
