@@ -337,10 +337,11 @@ def _best(
             if best is not None and match.reading == "part" and _is_whole(best[1], shown):
                 continue
             least = LABEL if _is_aside(pages[place].tree, match.numbers[0]) else -NO_NAME
+            known: dict[tuple[tuple[int, ...], ...], _Try] = {}  # most ways lead to the same elements
             for cost, hits, label in _ways(name, match, pages, place, words, is_list=wrapper.is_list):
-                tried = _judged(name, match, hits, pages, shown, is_list=wrapper.is_list)._replace(
-                    label=label
-                )
+                if hits not in known:
+                    known[hits] = _judged(name, match, hits, pages, shown, is_list=wrapper.is_list)
+                tried = known[hits]._replace(label=label)
                 score = _rank_of(tried, pages, max(cost, least))
                 if best is None or score > best[0]:
                     best = score, tried
