@@ -31,14 +31,14 @@ FEATURES = (
     "same_words", "same_list", "same_amount", "same_amount_rare", "same_amount_named", "near_amount",
 )  # fmt: skip
 WEIGHTS = (
-    1.29, 0.00, 3.01, 1.25, 0.37, 2.15,
-    0.67, -3.64, -1.53, 0.84, 4.38, 0.87,
-    2.10, 1.39, 2.33, 2.23, 1.38, -0.60,
-    0.77, 1.77, 1.70, 4.81, 2.17, 3.91,
-    1.59, 0.63, 0.37, 0.79, 1.18,
+    1.28, 0.00, 2.95, 1.47, 0.34, 2.03,
+    0.64, -3.67, -1.51, 0.83, 4.36, 1.05,
+    2.18, 1.41, 2.36, 2.20, 1.35, -0.50,
+    0.73, 1.64, 1.61, 4.78, 2.17, 3.89,
+    1.59, 0.47, 0.32, 0.65, 1.27,
 )  # fmt: skip
-NONE = 12.47
-NONE_KNOWN = 2.11
+NONE = 12.55
+NONE_KNOWN = 2.12
 """Weights of :data:`FEATURES`, and the score of "it is not here": from ``tests/bench/drift_fit.py``."""
 
 
