@@ -102,10 +102,11 @@ def is_slow(item: pytest.Item) -> bool:
     if item.get_closest_marker("slow"):
         return True
     callspec = getattr(item, "callspec", None)
-    is_on_postgresql = callspec is not None and callspec.params.get("backend") == "postgresql"
+    if callspec is None or callspec.params.get("backend") != "postgresql":
+        return False
     is_only_there = any("backend" in str(mark.args[:1]) for mark in item.iter_markers("parametrize"))
     is_of_them = any(item.path.is_relative_to(folder) for folder in TESTED_ON_ONE)
-    return is_on_postgresql and not is_only_there and is_of_them and item.path.name != "test_mapper.py"
+    return not is_only_there and is_of_them and item.path.name != "test_mapper.py"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -60,6 +60,7 @@ def test_a_program_ends_when_its_run_is_accepted(scene: Scene, note: Note) -> No
     note(scene.check())
 
 
+@pytest.mark.slow
 def test_a_process_ends_when_it_has_extended_its_claim(scene: Scene, note: Note) -> None:
     scene.submit("gated", "beaten")
     scene.place.eventually(lambda: has_crashed(scene, BEATEN))

@@ -28,6 +28,7 @@ def home_place(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
     return place
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("BR07")
 async def test_beat_and_worker_are_ready_work_and_stop(home_place: Place) -> None:
     home = home_place.path / "home"

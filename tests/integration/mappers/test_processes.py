@@ -90,6 +90,7 @@ def _page(url: str, url_key: str) -> CrawledPage:
     )
 
 
+@pytest.mark.slow
 @only_sqlite  # whose locks work in another way between processes
 async def test_processes_share_a_frontier_without_fetching_a_page_twice(
     migrated_url: str, database: Database

@@ -55,6 +55,7 @@ def read_numbers(process: subprocess.Popen[str], count: int) -> None:
         assert process.stdout.readline()
 
 
+@pytest.mark.slow
 async def test_replies_that_were_recorded_before_a_kill_are_replayed_and_others_go_on(tmp_path: Path) -> None:
     path, kept = tmp_path / "replies.jsonl", dict[str, int]()
     for round_number, delay_s in enumerate((0.0, 0.001, 0.003)):

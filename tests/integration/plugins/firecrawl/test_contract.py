@@ -26,6 +26,7 @@ class TestScrape(PlatformContract):
         return {"urls": urls, "api_url": fakes.firecrawl_url}
 
 
+@pytest.mark.slow
 class TestCrawl(PlatformContract):
     platform = "firecrawl"
     model = FirecrawlPageModel

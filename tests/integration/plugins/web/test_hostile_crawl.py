@@ -169,6 +169,7 @@ async def test_pages_that_are_refused_or_not_as_they_should_be_fail_by_class_bes
     }
 
 
+@pytest.mark.slow
 async def test_a_page_whose_browser_is_killed_again_and_again_fails_and_the_crawl_goes_on(
     fakes: FakeServer, database: Database, make_agent: MakeAgent, run_agent: RunAgent, eventually: Eventually
 ) -> None:
