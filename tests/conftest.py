@@ -25,7 +25,8 @@ from tests.databases import (
     migrated_url,
     postgres,
 )
-from tests.property.graph.effort import EFFORT, QUICK
+from tests.property.graph.effort import EFFORT
+from tests.quick import be_quick
 
 from agentic.core import masking
 from agentic.core.garbage import NEW_OBJECTS
@@ -115,7 +116,7 @@ def pytest_configure(config: pytest.Config) -> None:
     What a shell puts in the background does not listen to them.
     """
     if is_quick(config) and EFFORT == 1:
-        os.environ[QUICK] = "1"
+        be_quick()
         settings.load_profile("quick")
     if is_roomy(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
@@ -143,12 +144,19 @@ def no_host_of_another_module() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Look for no garbage while fifteen thousand tests are collected, nor later in what was loaded for them.
 
     That takes a quarter of the time of a collection, and a second each time: also for a last time at its end.
     Then look for it as seldom as our workers do: Python's own pace takes a fifth of the time of some tests.
+
+    Meanwhile, another core loads our modules for the commands of all processes that share the tests.
     """
+    option = session.config.option
+    if option.processes and not option.collectonly and not any(map(names_a_file, session.config.args)):
+        from tests.commands import begin_parents
+
+        begin_parents()
     gc.disable()
     try:
         return (yield)
@@ -161,8 +169,7 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Do once what tests need often, if there is a test that loads it.
 
-    Compile statements for all databases. Load our modules for the commands of all processes that share the
-    tests, which takes 3 s of CPU.
+    Compile statements for all databases. Load our modules for commands, which takes 3 s of CPU.
     """
     option = session.config.option
     if "tests.commands" in sys.modules and option.processes and not option.collectonly:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import os
 
 from hypothesis import HealthCheck, settings
+from tests.quick import is_quick
 
 EFFORT = int(os.environ.get("PROPERTY_EFFORT", "1"))
-QUICK = "QUICK_PROPERTIES"
-"""In the environment of a run that looks at a third of the examples: see ``tests/conftest.py``."""
 
 
 def examples(count: int) -> settings:
     """Return the settings of a property that usually looks at ``count`` examples."""
     return settings(
-        max_examples=-(-count // 3) if os.environ.get(QUICK) else count * EFFORT,
+        max_examples=-(-count // 3) if is_quick() else count * EFFORT,
         derandomize=EFFORT == 1,
         database=None,
         deadline=None,

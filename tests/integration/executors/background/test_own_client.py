@@ -56,6 +56,7 @@ def run(url: str, home: Path, *arguments: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("BG03", "BG05")
 def test_the_answer_is_there_in_its_process_and_in_another_one(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'own.db'}"

@@ -19,7 +19,7 @@ from agentic.core import (
 from agentic.core.graph import UnencodableError, UnstorableTypesError, replay
 from agentic.core.types import RunId
 
-SECRETS = ("hunter2", "b1tes", "4711")
+SECRETS = ("hunter2", "b1tes", "471104711047")
 
 
 class Login(BaseModel):
@@ -36,7 +36,9 @@ class Account:
     login: Login
 
 
-LOGIN = Login(user="ada", password=SecretStr("hunter2"), token=SecretBytes(b"b1tes"), pin=Secret[int](4711))
+LOGIN = Login(
+    user="ada", password=SecretStr("hunter2"), token=SecretBytes(b"b1tes"), pin=Secret[int](471104711047)
+)
 
 
 def flow() -> Workflow:
