@@ -5,12 +5,11 @@ from __future__ import annotations
 from agentic.core.wrappers.building.addresses import globs_of, links_of_kind
 from agentic.core.wrappers.building.examples import (
     BuiltField,
-    Example,
-    Row,
     find_examples,
     is_shown,
     wrapper_of_values,
 )
+from agentic.core.wrappers.building.matching import Example, Row
 from agentic.core.wrappers.building.offers import (
     Offer,
     OfferedField,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from agentic.core.linear import compile_linear
@@ -27,6 +27,10 @@ SAME = 0.9
 """Agreement from which a text is the example."""
 
 SAME_LIST = 0.85
+Example = str | Sequence[str]
+"""A value of a field as a person gives it; several values for a list."""
+
+Row = Mapping[str, Example]
 Reading = Literal["same", "part", "number", "date", "like"]
 _SCORES: dict[Reading, float] = {"same": 3.0, "number": 2.0, "date": 2.0, "part": 1.0, "like": 0.5}
 _ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "aria-label", "data-src")

@@ -16,9 +16,8 @@ from agentic.core.wrappers.building.columns import (
     columns_of,
     write_row_locators,
 )
-from agentic.core.wrappers.building.examples import Example, Row
 from agentic.core.wrappers.building.expressions import digits_of, form_of
-from agentic.core.wrappers.building.matching import ExampleMatch, matches, reading_of
+from agentic.core.wrappers.building.matching import Example, ExampleMatch, Row, matches, reading_of
 from agentic.core.wrappers.building.naming import amount_in, day_of, is_price, named_share, type_of
 from agentic.core.wrappers.building.offers import (
     MAX_OFFERED_ROWS,

@@ -16,9 +16,8 @@ from agentic.core.wrappers.building.columns import (
     likeness_of,
     ways_to_place,
 )
-from agentic.core.wrappers.building.examples import Example
 from agentic.core.wrappers.building.expressions import form_of, label_in
-from agentic.core.wrappers.building.matching import ExampleMatch
+from agentic.core.wrappers.building.matching import Example, ExampleMatch
 from agentic.core.wrappers.building.naming import type_of
 from agentic.core.wrappers.selecting import SelectorIndex
 from agentic.core.wrappers.tree import PageTree
