@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
 from operator import eq
 from typing import Literal, cast
 
@@ -608,8 +609,9 @@ def looks_odd(value: SeenValue, expected: ExpectedField) -> bool:
 
 
 def load_watch(data: Mapping[str, JSONValue]) -> KindWatch:
-    """Return what :meth:`KindWatch.dump` has written."""
-    known = dict(data)
+    """Return what :meth:`KindWatch.dump` has written; additions of a later version are left out."""
+    names = {one.name for one in dataclass_fields(KindWatch)}
+    known = {name: value for name, value in data.items() if name in names}
     fields = cast("dict[str, list[JSONValue]]", known.pop("fields"))
     sizes = cast("list[int] | None", known.pop("sizes"))
     incident = known.pop("incident")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from itertools import cycle
 from random import Random
 
@@ -229,6 +230,12 @@ def test_of_two_layouts_the_bad_pages_before_good_ones_are_read_again_too(profil
     bad = [f"p{number}" for number in (3, 9, 10, *range(40, seen.pages))]
     assert [*seen.watch.suspects] == bad
     assert [*load_crawl_watch(seen.watch.dump()).settle(is_accepted=False)] == bad
+
+
+def test_watch_that_a_later_version_stored_is_gone_on_with(profile: KindProfile) -> None:
+    watch = watched(pages([item(number) for number in range(12)]), profile).watch
+    later = {key: {**one, "since a later version": [1]} for key, one in json.loads(watch.dump()).items()}
+    assert load_crawl_watch(json.dumps(later)).dump() == watch.dump()
 
 
 def test_pages_without_what_many_healthy_pages_lack_are_not_all_read_again() -> None:
