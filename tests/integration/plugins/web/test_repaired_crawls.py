@@ -22,6 +22,7 @@ from agentic.core.cli.main import build_app
 from agentic.core.services import ServiceSupervisor, nats_service
 from agentic.core.types import JSONValue
 from agentic.executors.commands.runs.views import untyped
+from agentic.executors.testing.sites import Site
 from agentic.fakes.redesign.orders import Redesign
 from agentic.fakes.server import FakeServer
 
@@ -42,6 +43,28 @@ steps:
       match: ["*/product/*"]
       config: {schema: {title: h1.title, price: {selector: .price, type: number}}}
 """
+LAMPS = """
+name: lamps
+http: {allow_private_hosts: ["127.0.0.1"]}
+steps:
+  - type: crawl
+    start: URL/
+    detail:
+      match: ["*/lamps/*"]
+      config: {schema: {title: h1, weight: .weight}}
+"""
+
+
+def show_lamps(site: Site, weight: str) -> None:
+    """Serve a list of lamps, and a page for each with its weight."""
+    html = {"Content-Type": "text/html"}
+    links = "".join(f'<a href="/lamps/{number}">{number}</a>' for number in range(6))
+    site.serve("/", f"<html><body>{links}</body></html>", headers=html)
+    for number in range(6):
+        body = f"<title>Lamp {number}</title><h1>Lamp {number}</h1>{weight.format(700 + 31 * number)}"
+        site.serve(f"/lamps/{number}", f"<html><body>{body}</body></html>", headers=html)
+
+
 RENAMED = Redesign(path="/shop/product/*", changes=("rename_classes",), after=12)
 
 
@@ -385,3 +408,15 @@ def test_a_crawl_whose_agent_was_changed_meanwhile_says_how_its_pages_are_read(s
 def test_without_the_policy_nothing_is_repaired(shop: FakeServer) -> None:
     assert crawl(shop, "never")["state"] == "waiting_input"
     assert not told("repairs", "list")
+
+
+def test_repair_that_finds_no_sure_place_proposes_nothing_and_says_so(shop: FakeServer) -> None:
+    with Site() as site:
+        show_lamps(site, '<p>Weight: <b class="weight">{} g</b></p>')
+        Path("lamps.yaml").write_text(LAMPS.replace("URL", site.url), encoding="utf-8")
+        assert agentic("run", "lamps.yaml")[0] == 0
+        show_lamps(site, "")
+        code, said = agentic("pipelines", "repair", "lamps", "--allow-private-host", "127.0.0.1")
+    assert code == 0, said
+    assert said.endswith("nothing is proposed: no broken part has a sure new place\n")
+    assert told("repairs", "list") == []
